@@ -73,7 +73,7 @@ export const queries: readonly ConformanceCase[] = [
             lease: LEASE,
             holder,
             claimedAt: clock.now(),
-            maxWallMs: intent.budget.max_wall_ms,
+            wallLeftMs: intent.budget.max_wall_ms,
           })),
       );
       const everyone = await allLeases(store, 1000);
@@ -100,14 +100,15 @@ export const queries: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'a grant of wall time shows in the lease',
+    name: 'a lease says what is left of the wall budget, grants included',
     async run(open) {
       const store = await open();
-      const handoff = await claimed(store, { max_wall_ms: 100 });
+      const handoff = await advanced(store, await claimed(store, { max_wall_ms: 100 }));
+      equal((await leaseOf(store, handoff.id))?.wallLeftMs, 90);
       await store.park(tokenOf(handoff), 'max-wall-ms');
       await store.requeue(handoff.id, { wall_ms: 50 });
       await recovered(store, handoff.id);
-      equal((await leaseOf(store, handoff.id))?.maxWallMs, 150);
+      equal((await leaseOf(store, handoff.id))?.wallLeftMs, 140);
     },
   },
   {
