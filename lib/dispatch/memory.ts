@@ -5,7 +5,7 @@
  */
 import { type Call, type Operands, type TensorData, UhopError } from '../../backends/contract.ts';
 import type { Bound } from '../ops/bind.ts';
-import { allocate, checkAttached, copyOf, isResizable } from '../tensor.ts';
+import { allocate, copyOf, isResizable } from '../tensor.ts';
 
 /** The user's own arrays, with an output of its own only where the user's overlaps an input. */
 export function inPlace(bound: Bound): Operands {
@@ -30,9 +30,9 @@ export function snapshot(bound: Bound, borrow: boolean): Operands {
 export function deliver(bound: Bound, computed: TensorData): TensorData {
   const { call, out } = bound;
   if (out === undefined || out === computed) return computed;
-  checkAttached(out, `${call.op}: out`);
   if (out.length < computed.length) {
-    throw new UhopError('E_DETACHED', `${call.op}: out was resized below its shape while the call ran`);
+    const message = `${call.op}: out was transferred away or resized below its shape while the call ran`;
+    throw new UhopError('E_DETACHED', message);
   }
   out.set(computed);
   return out;
