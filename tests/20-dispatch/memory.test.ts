@@ -209,11 +209,11 @@ describe('out that overlaps an input', () => {
 
   it('the same shared memory under two buffers', async () => {
     for (const backend of await pathsOf('matmul', [ones(4, 4), ones(4, 4)])) {
-      const a = shared(counting(16));
-      const alias = new Float32Array(structuredClone(a.buffer as SharedArrayBuffer));
-      const b = made(counting(16, 3), [4, 4]);
-      matmulSync(tensor(a, [4, 4]), b, { out: tensor(alias, [4, 4]), backend });
-      expect(f32(a), backend).toEqual(expected);
+      const b = shared(counting(16, 3));
+      const alias = new Float32Array(structuredClone(b.buffer as SharedArrayBuffer));
+      const a = made(counting(16), [4, 4]);
+      matmulSync(a, tensor(b, [4, 4]), { out: tensor(alias, [4, 4]), backend });
+      expect(f32(b), backend).toEqual(expected);
     }
   });
 
