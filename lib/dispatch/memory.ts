@@ -15,10 +15,14 @@ export function inPlace(bound: Bound): Operands {
   return { inputs, bias, out: free ? out : allocate(call.outShape, call.dtype).data };
 }
 
-/** Arrays that nobody else can reach. With `borrow`, inputs whose memory cannot change its length stay the user's. */
+/**
+ * Arrays that nobody else can reach. With `borrow`, inputs in shared memory stay where they are; others are copied all the
+ * same, because a buffer that is transferred away may be freed under a running kernel, whatever was promised.
+ */
 export function snapshot(bound: Bound, borrow: boolean): Operands {
   const { call, inputs, bias } = bound;
-  const keep = (data: TensorData): TensorData => (borrow && !isResizable(data) ? data : copyOf(data, call.dtype));
+  const stays = (data: TensorData): boolean => borrow && isShared(data) && !isResizable(data);
+  const keep = (data: TensorData): TensorData => (stays(data) ? data : copyOf(data, call.dtype));
   return {
     inputs: inputs.map(keep),
     bias: bias && keep(bias),
