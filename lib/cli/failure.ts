@@ -4,15 +4,24 @@ import { paint, toJson } from './output.ts';
 /** 0 ok, 1 failure, 2 usage, 3 backend unavailable, 130 interrupted. */
 export const EXIT = { ok: 0, failure: 1, usage: 2, unavailable: 3, interrupted: 130 } as const;
 
-/** The command line asks for something that makes no sense. */
-export class UsageError extends Error {
-  readonly code = 'E_USAGE';
-  readonly details: { readonly hint: string };
+/** A command ends without what it was asked for. */
+export class Failure extends Error {
+  readonly code: string;
+  readonly details: { readonly hint?: string };
 
-  constructor(message: string, hint: string) {
+  constructor(code: string, message: string, hint?: string) {
     super(message);
+    this.name = 'Failure';
+    this.code = code;
+    this.details = hint === undefined ? {} : { hint };
+  }
+}
+
+/** The command line asks for something that makes no sense. */
+export class UsageError extends Failure {
+  constructor(message: string, hint: string, code = 'E_USAGE') {
+    super(code, message, hint);
     this.name = 'UsageError';
-    this.details = { hint };
   }
 }
 
@@ -40,8 +49,8 @@ interface Described {
 /** The exit code an error ends the command with. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+  if (error instanceof UsageError) return EXIT.usage;
   const { code } = describe(error);
-  if (code === 'E_USAGE') return EXIT.usage;
   if (code === 'E_BACKEND_UNAVAILABLE') return EXIT.unavailable;
   if (code === 'E_ABORTED') return EXIT.interrupted;
   return EXIT.failure;

@@ -1,11 +1,11 @@
 import { duration, plural } from './format.ts';
 import { paint } from './output.ts';
 
-/** How far a job is. `computed` counts tiles of this run, `done` all that are safe, also those of earlier runs. */
+/** How far a job is. */
 export interface Progress {
+  /** Tiles that are safe, also those of earlier runs. */
   readonly done: number;
   readonly total: number;
-  readonly computed: number;
   /** What computed the last tile, e.g. `cpu:gemm-avx2`. */
   readonly path?: string | undefined;
 }
@@ -15,15 +15,17 @@ const PLAIN_EVERY_MS = 3000;
 
 /** A bar that redraws itself on a terminal; a plain line every few seconds anywhere else. */
 export interface ProgressLine extends Disposable {
+  /** A job begins with this many tiles done; its rate counts from here. */
+  begin(done: number): void;
   update(progress: Progress): void;
   /** Writes a line of its own, above the bar where there is one. */
   note(text: string): void;
 }
 
-/** Draws on `stream` until disposed. The rate counts from the first update, so that tiles of earlier runs do not flatter it. */
+/** Draws on `stream` until disposed. */
 export function progressLine(stream: NodeJS.WriteStream, now: () => number = () => performance.now()): ProgressLine {
   const bar = stream.isTTY === true && !process.env['CI'];
-  let began: { readonly at: number; readonly computed: number } | undefined;
+  let began = { at: now(), done: 0 };
   let drawn = false;
   let lastPlain = now();
 
@@ -32,9 +34,11 @@ export function progressLine(stream: NodeJS.WriteStream, now: () => number = () 
     drawn = false;
   };
   return {
+    begin(done) {
+      began = { at: now(), done };
+    },
     update(progress) {
-      began ??= { at: now(), computed: progress.computed };
-      const rate = (progress.computed - began.computed) / ((now() - began.at) / 1000);
+      const rate = (progress.done - began.done) / ((now() - began.at) / 1000);
       const text = figures(progress, rate);
       if (bar) {
         erase();

@@ -1,17 +1,18 @@
 import { EXIT } from './failure.ts';
+import type { Output } from './output.ts';
 
 /** `signal` aborts at the first SIGINT or SIGTERM; the second one ends the process at once, as SIGKILL would. */
 export interface Interrupt extends Disposable {
   readonly signal: AbortSignal;
 }
 
-/** Listens until disposed. `onFirst` tells the person what the first signal set in motion. */
-export function interruptible(onFirst: (name: NodeJS.Signals) => void = () => {}): Interrupt {
+/** Listens until disposed. */
+export function interruptible(output: Output): Interrupt {
   const controller = new AbortController();
   const listener = (name: NodeJS.Signals): void => {
     if (controller.signal.aborted) process.exit(EXIT.interrupted);
-    controller.abort(new Error(`stopped by ${name}`));
-    onFirst(name);
+    output.note(`\n${name}: stopping; once more stops at once`);
+    controller.abort(name);
   };
   process.on('SIGINT', listener).on('SIGTERM', listener);
   return {
