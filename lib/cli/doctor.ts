@@ -91,7 +91,9 @@ function memory(): Finding {
   const machine = totalmem();
   const constrained = process.constrainedMemory();
   const isLimited = constrained > 0 && constrained < machine;
-  const value = isLimited ? `${bytes(constrained)} of ${bytes(machine)}, limited by a cgroup` : `${bytes(machine)}, all of the machine`;
+  const value = isLimited
+    ? `${bytes(constrained)} of ${bytes(machine)}, limited by a cgroup`
+    : `${bytes(machine)}, all of the machine`;
   return { name: 'memory', ok: true, value };
 }
 

@@ -31,8 +31,8 @@ export async function resolveId(store: Store, beginning: string): Promise<string
   const matches: string[] = [];
   for await (const { id } of everyHandoff(store)) if (id.startsWith(prefix)) matches.push(id);
   if (matches.length === 1 && matches[0] !== undefined) return matches[0];
-  const found = matches.length === 0 ? 'no job' : `${matches.length} jobs`;
-  throw new UsageError(`${found} of this store begin with ${beginning}`, '`uhop job list` shows them');
+  const found = matches.length === 0 ? 'no job of this store begins' : `${matches.length} jobs of this store begin`;
+  throw new UsageError(`${found} with ${beginning}`, '`uhop job list` shows them');
 }
 
 /** Every handoff of the store, a page at a time, oldest first. */
