@@ -160,8 +160,8 @@ export interface LeaseRow {
   readonly lease: Lease;
   readonly holder: Holder;
   readonly claimedAt: number;
-  /** The wall time the whole handoff may take, grants included. */
-  readonly maxWallMs: number | null;
+  /** What the newest checkpoint left of the wall budget, grants included; null for no cap. */
+  readonly wallLeftMs: number | null;
 }
 
 export interface ListFilter {

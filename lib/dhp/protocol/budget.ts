@@ -90,10 +90,10 @@ export function crossed(handoff: Handoff): Cap | undefined {
   return spendCaps(handoff).find((it) => it.limit !== null && it.used > it.limit);
 }
 
-/** The wall time the whole handoff may take, grants included; null for no cap. */
-export function wallLimit(handoff: Handoff): number | null {
-  const { max_wall_ms } = handoff.intent.budget;
-  return max_wall_ms === null ? null : max_wall_ms + handoff.granted.wall_ms;
+/** The wall time that the checkpoints so far have left of the budget, grants included; null for no cap. */
+export function wallLeft({ intent, granted, usage }: Handoff): number | null {
+  const { max_wall_ms } = intent.budget;
+  return max_wall_ms === null ? null : max_wall_ms + granted.wall_ms - usage.wall_ms;
 }
 
 function cap(reason: string, used: number, max: number | null, granted: number): Cap {

@@ -1,5 +1,5 @@
 import { MemoryBlobs } from '../blobs/memory.ts';
-import { wallLimit } from '../protocol/budget.ts';
+import { wallLeft } from '../protocol/budget.ts';
 import { canonical } from '../protocol/canonical.ts';
 import type { SealedIntent } from '../protocol/ids.ts';
 import type { Emitted } from '../protocol/machine.ts';
@@ -118,5 +118,5 @@ function byAge(a: Handoff, b: Handoff): number {
 function leaseRow(handoff: Handoff): readonly LeaseRow[] {
   const { id, fence, counter, lease, holder, claimedAt } = handoff;
   if (lease === null || holder === null || claimedAt === null) return [];
-  return [{ id, fence, counter, lease, holder, claimedAt, maxWallMs: wallLimit(handoff) }];
+  return [{ id, fence, counter, lease, holder, claimedAt, wallLeftMs: wallLeft(handoff) }];
 }

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import { wallLimit } from '../protocol/budget.ts';
+import { wallLeft } from '../protocol/budget.ts';
 import { canonical } from '../protocol/canonical.ts';
 import { readIntent, type SealedIntent } from '../protocol/ids.ts';
 import type { Emitted } from '../protocol/machine.ts';
@@ -30,7 +30,7 @@ const COLUMNS = [
   'seq',
   'head',
   'usage',
-  'max_wall_ms',
+  'wall_left_ms',
   'holder',
   'lease',
   'counter',
@@ -94,7 +94,7 @@ export class SqliteRows implements Rows {
 
   leases(after: string, limit: number): readonly LeaseRow[] {
     const rows = this.#all(
-      `SELECT id, fence, counter, lease, holder, claimed_at, max_wall_ms FROM handoffs
+      `SELECT id, fence, counter, lease, holder, claimed_at, wall_left_ms FROM handoffs
        WHERE state = 'claimed' AND id > ? ORDER BY id LIMIT ?`,
       after,
       limit,
@@ -202,7 +202,7 @@ function toRow(handoff: Handoff): Row {
     seq: handoff.seq,
     head: handoff.head,
     usage: JSON.stringify(handoff.usage),
-    max_wall_ms: wallLimit(handoff),
+    wall_left_ms: wallLeft(handoff),
     holder: textOrNull(handoff.holder),
     lease: textOrNull(handoff.lease),
     counter: handoff.counter,
@@ -251,7 +251,7 @@ function toLease(row: Row): LeaseRow {
     lease: parsed<Lease>(row['lease']),
     holder: parsed<Holder>(row['holder']),
     claimedAt: Number(row['claimed_at']),
-    maxWallMs: numberOrNull(row['max_wall_ms']),
+    wallLeftMs: numberOrNull(row['wall_left_ms']),
   };
 }
 

@@ -19,7 +19,7 @@ CREATE TABLE handoffs (
   seq INTEGER NOT NULL,
   head TEXT NOT NULL,
   usage TEXT NOT NULL,
-  max_wall_ms REAL,
+  wall_left_ms REAL,
   holder TEXT,
   lease TEXT,
   counter INTEGER NOT NULL,
