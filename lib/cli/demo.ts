@@ -3,13 +3,8 @@ import { join, resolve } from 'node:path';
 import { Command } from 'commander';
 import { devices } from '../index.ts';
 import { loadImages } from './demo/data.ts';
-import type { Images } from './demo/digits.ts';
-import { findEdges, sheetRows } from './demo/edges.ts';
-import { rowBlocks, sameBytes, sha256, writeNpy } from './demo/files.ts';
-import { recognise } from './demo/neighbours.ts';
-import { bytesLine, type Check, checksBlock, edgesLine, recognitionLine, runsTable } from './demo/report.ts';
-import { interruptedRun, plainRun, type Setting } from './demo/runs.ts';
-import { writeSheet } from './demo/sheet.ts';
+import { type Check, checksBlock } from './demo/report.ts';
+import { edgesChapter, heading, jobChapter, recognitionChapter, type Stage } from './demo/story.ts';
 import { EXIT } from './failure.ts';
 import { duration } from './format.ts';
 import { outputOf } from './output.ts';
@@ -18,9 +13,6 @@ import { wholeNumber } from './values.ts';
 
 const IMAGES = 8000;
 const IMAGES_NAIVE = 2000;
-const EDGE_IMAGES = 1000;
-const TILES = { down: 8, across: 5 };
-const SCALE = 4;
 /** conv2d sums nine products of numbers below 1: a few units of f32 rounding. */
 const EDGE_TOLERANCE = 1e-5;
 
@@ -62,12 +54,15 @@ export function define(): Command {
 }
 
 async function demo(flags: Flags, command: Command): Promise<void> {
-  using interrupt = interruptible(outputOf(command));
+  const output = outputOf(command);
+  using interrupt = interruptible(output);
   const out = resolve(flags.out);
   const work = join(out, `work-${process.pid}`);
+  const images = await loadImages(flags.n ?? (await affordable(flags.backend)), flags.data, flags.labels);
   await mkdir(work, { recursive: true });
   try {
-    await tell(flags, command, { out, work, signal: interrupt.signal });
+    await tell({ images, out, work, backend: flags.backend, signal: interrupt.signal, output });
+    if (flags.keep) output.data(`stores, specs and products: ${work}`);
   } catch (error) {
     if (!interrupt.signal.aborted) throw error;
     process.exitCode = EXIT.interrupted;
@@ -76,104 +71,40 @@ async function demo(flags: Flags, command: Command): Promise<void> {
   }
 }
 
-interface Place {
-  readonly out: string;
-  readonly work: string;
-  readonly signal: AbortSignal;
-}
-
-async function tell(flags: Flags, command: Command, { out, work, signal }: Place): Promise<void> {
-  const output = outputOf(command);
+async function tell(stage: Stage): Promise<void> {
+  const { output, images } = stage;
+  const { pixels: _pixels, labels: _labels, ...figures } = images;
   const begun = performance.now();
-  const chapter = (title: string): void => output.data(`\n${output.style('bold', title)}`);
+  output.data(`${images.count} images of ${images.height}×${images.width}: ${images.source}`);
+  if (images.count === IMAGES_NAIVE) output.data('(fewer than usual, for plain TypeScript loops; see `uhop doctor`)');
 
-  const { count, onlyNaive } = await howMany(flags);
-  const images = await loadImages(count, flags.data, flags.labels);
-  const { height, width } = images;
-  output.data(`${images.count} images of ${height}×${width}: ${images.source}`);
-  if (onlyNaive && !flags.n)
-    output.data(`only plain TypeScript loops can run here, so ${IMAGES_NAIVE} instead of ${IMAGES}; see uhop doctor`);
+  const job = await jobChapter(stage);
+  const recognition = await recognitionChapter(stage, job.interrupted.output);
+  const { edges, sheet } = await edgesChapter(stage);
 
-  const flops = 2 * images.count ** 2 * height * width;
-  chapter('1  A durable job, and kill -9');
-  output.data(
-    `X·Xᵀ of all images with each other: ${(flops / 1e9).toFixed(1)} GFLOP, ${images.count}×${images.count} products`,
-  );
-  const spec = await gramSpec(images, work);
-  const setting = { spec, backend: flags.backend, signal, watch: !output.json };
-  const interrupted = await interruptedRun({ ...setting, folder: join(work, 'interrupted') });
-  const { first, second } = interrupted;
-  output.data(
-    `worker ${first.pid} killed with SIGKILL in mid-tile, ${first.computed} of ${interrupted.tiles} tiles safe`,
-  );
-  output.data(`worker ${second.pid} at work on the rest ${duration(interrupted.takeoverMs / 1000)} after the kill`);
-  const plain = await plainRun({ ...setting, folder: join(work, 'undisturbed') });
-  output.data(runsTable(interrupted, plain));
-  const same = await sameBytes(interrupted.output, plain.output);
-  const hash = await sha256(interrupted.output);
-  output.data(bytesLine(plain, same));
-
-  chapter('2  Are the numbers right?');
-  const recognition = await recognise(rowBlocks(interrupted.output), images.labels, Math.floor(images.count * 0.8));
-  output.data(recognitionLine(recognition));
-
-  chapter('3  Edges by conv2d + relu');
-  const edges = await findEdges(images, Math.min(images.count, EDGE_IMAGES), flags.backend);
-  const sheet = join(out, 'edges.png');
-  await writeSheet(sheet, sheetRows(images, edges), SCALE);
-  output.data(edgesLine(edges));
-  output.data(`look at ${sheet}`);
-
+  const { first, second, tiles } = job.interrupted;
+  const hashes = [job.interrupted.result.sha256, job.plain.result.sha256];
   const checks: readonly Check[] = [
     { name: 'the worker was killed with tiles done and tiles to do', ok: first.computed > 0 && second.computed > 0 },
-    { name: 'every tile safe at the kill was reused, none computed again', ok: second.reused === first.computed },
-    {
-      name: 'together the workers computed each tile once',
-      ok: first.computed + second.computed === interrupted.tiles,
-    },
-    { name: 'the output is the undisturbed run’s, byte for byte', ok: same },
-    {
-      name: 'its SHA-256 is the one in both results',
-      ok: [interrupted, plain].every((run) => run.result.sha256 === hash),
-    },
+    { name: 'every tile that was safe at the kill was reused', ok: second.reused === first.computed },
+    { name: 'together the two workers computed each tile once', ok: first.computed + second.computed === tiles },
+    { name: 'the output is that of the undisturbed run, byte for byte', ok: job.identical },
+    { name: 'its SHA-256 is the one that both results name', ok: hashes.every((hash) => hash === job.sha256) },
     { name: 'more than 90 % of the held-out images are recognised', ok: recognition.accuracy > 0.9 },
     { name: 'the edge maps agree with plain loops', ok: edges.largestDifference < EDGE_TOLERANCE },
   ];
+  const holding = checks.filter(({ ok }) => ok).length;
   const seconds = (performance.now() - begun) / 1000;
-  chapter(`${checks.filter(({ ok }) => ok).length} of ${checks.length} checks hold, ${duration(seconds)} in all`);
+  heading(output, `${holding} of ${checks.length} checks hold, ${duration(seconds)} in all`);
   output.data(checksBlock(checks, (ok, text) => output.style(ok ? 'green' : 'red', text)));
-  if (flags.keep) output.data(`stores, spec and products: ${work}`);
-  const { maps: _pixels, ...edgeFigures } = edges;
-  output.document({
-    images: { source: images.source, count: images.count, height, width },
-    interrupted,
-    plain,
-    sha256: hash,
-    recognition,
-    edges: edgeFigures,
-    sheet,
-    checks,
-    seconds,
-  });
-  if (!checks.every(({ ok }) => ok)) process.exitCode = EXIT.failure;
+  const { maps: _maps, ...edgeFigures } = edges;
+  output.document({ images: figures, ...job, recognition, edges: edgeFigures, sheet, checks, seconds });
+  if (holding < checks.length) process.exitCode = EXIT.failure;
 }
 
-async function howMany(flags: Flags): Promise<{ readonly count: number; readonly onlyNaive: boolean }> {
-  const found = await devices();
-  const onlyNaive =
-    flags.backend === 'naive' ||
-    !found.some(({ usable, backend, software }) => usable && !software && backend !== 'naive');
-  return { count: flags.n ?? (onlyNaive ? IMAGES_NAIVE : IMAGES), onlyNaive };
-}
-
-/** The images as one matrix in a file, and the job that multiplies it with its own transpose. */
-async function gramSpec({ pixels, count, height, width }: Images, work: string): Promise<Setting['spec']> {
-  const path = join(work, 'images.npy');
-  await writeNpy(path, pixels, [count, height * width]);
-  return {
-    op: 'matmul',
-    inputs: { a: path, b: path },
-    attrs: { transposeB: true },
-    tile: { rows: Math.ceil(count / TILES.down), cols: Math.ceil(count / TILES.across) },
-  };
+/** As many images as take about a minute here. */
+async function affordable(backend?: string): Promise<number> {
+  if (backend === 'naive') return IMAGES_NAIVE;
+  const fast = (await devices()).some((device) => device.usable && !device.software && device.backend !== 'naive');
+  return fast ? IMAGES : IMAGES_NAIVE;
 }

@@ -26,6 +26,19 @@ Examples:
   uhop demo                                       the whole story in about a minute`;
 
 async function main(argv: readonly string[]): Promise<number> {
+  try {
+    const program = await programFor(argv);
+    await program.parseAsync(argv, { from: 'user' });
+    return Number(process.exitCode ?? EXIT.ok);
+  } catch (error) {
+    const code = exitCodeOf(error);
+    const verbose = argv.includes('--verbose');
+    if (code !== EXIT.ok) report(error, { json: argv.includes('--json'), verbose });
+    return code;
+  }
+}
+
+async function programFor(argv: readonly string[]): Promise<Command> {
   const { version } = createRequire(import.meta.url)('uhop/package.json') as { version: string };
   const program = new Command('uhop')
     .description('matmul, conv2d and relu by the best way this machine has, and kernel jobs that survive kill -9')
@@ -36,15 +49,7 @@ async function main(argv: readonly string[]): Promise<number> {
     .addHelpText('after', EXAMPLES)
     .exitOverride();
   await addSubcommands(program, wordsOf(argv), SUBCOMMANDS);
-  try {
-    await program.parseAsync(argv, { from: 'user' });
-    return Number(process.exitCode ?? EXIT.ok);
-  } catch (error) {
-    const code = exitCodeOf(error);
-    const verbose = argv.includes('--verbose');
-    if (code !== EXIT.ok) report(error, { json: argv.includes('--json'), verbose });
-    return code;
-  }
+  return program;
 }
 
 /** The words that can name a subcommand: what is left of the global flags, which take no value. */

@@ -21,7 +21,13 @@ export async function addSubcommands(
   const [wanted, ...rest] = words[0] === 'help' ? words.slice(1) : words;
   for (const [name, { summary, load }] of Object.entries(table)) {
     const command = name === wanted ? await (await load()).define(rest) : new Command(name);
-    command.name(name).summary(summary).copyInheritedSettings(parent);
-    parent.addCommand(command);
+    parent.addCommand(command.name(name).summary(summary));
+    inherit(command, parent);
   }
+}
+
+/** A command built apart from its parent takes over how that one exits and shows help, and so do those below it. */
+function inherit(command: Command, parent: Command): void {
+  command.copyInheritedSettings(parent);
+  for (const below of command.commands) inherit(below, command);
 }
