@@ -58,7 +58,10 @@ async function demo(flags: Flags, command: Command): Promise<void> {
   using interrupt = interruptible(output);
   const out = resolve(flags.out);
   const work = join(out, `work-${process.pid}`);
-  const images = await loadImages(flags.n ?? (await affordable(flags.backend)), flags.data, flags.labels);
+  const count = flags.n ?? (await affordable(flags.backend));
+  if (!flags.n && count < IMAGES)
+    output.note(`only plain loops here, so ${count} images instead of ${IMAGES}: see uhop doctor`);
+  const images = await loadImages(count, flags.data, flags.labels);
   await mkdir(work, { recursive: true });
   try {
     await tell({ images, out, work, backend: flags.backend, signal: interrupt.signal, output });
@@ -76,7 +79,6 @@ async function tell(stage: Stage): Promise<void> {
   const { pixels: _pixels, labels: _labels, ...figures } = images;
   const begun = performance.now();
   output.data(`${images.count} images of ${images.height}×${images.width}: ${images.source}`);
-  if (images.count === IMAGES_NAIVE) output.data('(fewer than usual, for plain TypeScript loops; see `uhop doctor`)');
 
   const job = await jobChapter(stage);
   const recognition = await recognitionChapter(stage, job.interrupted.output);

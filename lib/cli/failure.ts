@@ -29,6 +29,7 @@ export class UsageError extends Failure {
 const HINTS: Readonly<Record<string, string>> = {
   E_BACKEND_UNAVAILABLE: '`uhop devices` shows every backend with its reason; `uhop doctor` says what to install',
   E_NOT_FOUND: '`uhop job list` shows the jobs of this store; --store names another one',
+  E_STATE: '`uhop job status ID` shows who holds the job, or how it ended',
   E_BUDGET: '`uhop job dlq` shows why; `uhop job requeue ID --attempts N` grants more',
   E_STORE_NEWER: 'update the package: the store was written by a newer version',
   E_STORE_FULL: 'free some disk space and run the same command again: nothing was lost',
@@ -72,6 +73,7 @@ function describe(error: unknown): Described {
   if (error instanceof CommanderError) {
     return { code: 'E_USAGE', message: error.message.replace(/^error: /, '').replaceAll('\n', ' ') };
   }
+  if (error === 'SIGINT' || error === 'SIGTERM') return { code: 'E_ABORTED', message: `stopped by ${error}` };
   if (!(error instanceof Error)) return { code: 'E_FAILURE', message: String(error) };
   const { code, details } = error as Error & { code?: unknown; details?: { readonly hint?: unknown } };
   const known = typeof code === 'string' ? code : 'E_FAILURE';

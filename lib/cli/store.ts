@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { Option } from 'commander';
 import { openStore } from '../dhp/index.ts';
-import type { Store } from '../dhp/types.ts';
+import type { Handoff, ListFilter, Store } from '../dhp/types.ts';
+import { opOfKind } from '../jobs/job.ts';
 import { UsageError } from './failure.ts';
 
 /** `--store DIR`, `UHOP_STORE`, or `./.uhop`. */
@@ -29,17 +30,20 @@ export async function resolveId(store: Store, beginning: string): Promise<string
   if (WHOLE_ID.test(beginning)) return beginning;
   const prefix = beginning.startsWith('h1_') ? beginning : `h1_${beginning}`;
   const matches: string[] = [];
-  for await (const { id } of everyHandoff(store)) if (id.startsWith(prefix)) matches.push(id);
+  for await (const { id } of everyJob(store)) if (id.startsWith(prefix)) matches.push(id);
   if (matches.length === 1 && matches[0] !== undefined) return matches[0];
   const found = matches.length === 0 ? 'no job of this store begins' : `${matches.length} jobs of this store begin`;
   throw new UsageError(`${found} with ${beginning}`, '`uhop job list` shows them');
 }
 
-/** Every handoff of the store, a page at a time, oldest first. */
-export async function* everyHandoff(
-  store: Store,
-  filter: Parameters<Store['list']>[0] = {},
-): AsyncGenerator<Awaited<ReturnType<Store['list']>>[number]> {
+/** Every kernel job of the store, oldest first; what else lives there is somebody else's. */
+export async function* everyJob(store: Store, filter: ListFilter = {}): AsyncGenerator<Handoff> {
+  for await (const handoff of everyHandoff(store, filter)) {
+    if (opOfKind(handoff.intent.task_kind) !== null) yield handoff;
+  }
+}
+
+async function* everyHandoff(store: Store, filter: ListFilter): AsyncGenerator<Handoff> {
   let after: string | undefined;
   do {
     const page = await store.list({ ...filter, limit: PAGE, ...(after === undefined ? {} : { after }) });

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { jobStatus } from '../../jobs/index.ts';
 import { outputOf } from '../output.ts';
-import { everyHandoff, openExisting, shortId, storeOption } from '../store.ts';
+import { everyJob, openExisting, shortId, storeOption } from '../store.ts';
 
 const EXAMPLES = `
 Examples:
@@ -21,7 +21,7 @@ async function dlq(options: { readonly store: string }, command: Command): Promi
   const output = outputOf(command);
   await using store = await openExisting(options.store);
   let dead = 0;
-  for await (const { id } of everyHandoff(store, { state: 'dead' })) {
+  for await (const { id } of everyJob(store, { state: 'dead' })) {
     const job = await jobStatus(store, id);
     dead += 1;
     output.document(job);

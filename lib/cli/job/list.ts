@@ -2,7 +2,7 @@ import { Command, Option } from 'commander';
 import type { State } from '../../dhp/types.ts';
 import { type JobStatus, jobStatus } from '../../jobs/index.ts';
 import { outputOf } from '../output.ts';
-import { everyHandoff, openExisting, shortId, storeOption } from '../store.ts';
+import { everyJob, openExisting, shortId, storeOption } from '../store.ts';
 import { table } from '../table.ts';
 
 const STATES: readonly State[] = ['pending', 'claimed', 'orphaned', 'completed', 'dead', 'cancelled'];
@@ -26,7 +26,7 @@ async function list(options: { readonly store: string; readonly state?: State },
   const output = outputOf(command);
   await using store = await openExisting(options.store);
   const jobs: JobStatus[] = [];
-  for await (const { id } of everyHandoff(store, options.state ? { state: options.state } : {})) {
+  for await (const { id } of everyJob(store, options.state ? { state: options.state } : {})) {
     const job = await jobStatus(store, id);
     output.document(job);
     jobs.push(job);

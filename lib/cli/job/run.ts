@@ -18,6 +18,8 @@ Examples:
   uhop job run spec.json --backend naive
   uhop job run spec.json --json | jq -c 'select(.type == "tile")'`;
 
+const AGAIN = 'run the same command again: the finished tiles are kept';
+
 /** `uhop job run` */
 export function define(): Command {
   const command = new Command('run')
@@ -37,7 +39,7 @@ async function run(path: string, flags: WorkFlags & { readonly store: string }, 
   const outcome = await watch(output, (onEvent) =>
     runJob(store, id, { ...runOptions(flags), onEvent, signal: interrupt.signal }),
   );
-  conclude(outcome, output);
+  conclude(outcome, output, interrupt.signal);
 }
 
 async function watch<T>(
@@ -48,24 +50,24 @@ async function watch<T>(
   return await work(view.show);
 }
 
-function conclude(outcome: JobOutcome, output: Output): void {
+function conclude(outcome: JobOutcome, output: Output, interrupt: AbortSignal): void {
   const job = shortId(outcome.id);
   switch (outcome.outcome) {
     case 'completed':
       output.data(describeResult(outcome.result));
       return;
     case 'released':
+      if (!interrupt.aborted) throw new Failure('E_RELEASED', `${job} was given back: ${outcome.reason}`, AGAIN);
       process.exitCode = EXIT.interrupted;
       output.note('interrupted; run the same command again to go on');
       return;
     case 'lost':
-      throw new Failure('E_LEASE_LOST', `${job} is ${outcome.state ?? 'no longer'} in other hands`);
-    case 'failed':
       throw new Failure(
-        outcome.error.code,
-        outcome.error.message,
-        'run the same command again: its finished tiles are kept',
+        'E_LEASE_LOST',
+        `${job} is no longer ours${outcome.state ? `: it is ${outcome.state} now` : ''}`,
       );
+    case 'failed':
+      throw new Failure(outcome.error.code, outcome.error.message, AGAIN);
     case 'parked':
       throw new Failure(
         outcome.error?.code ?? 'E_BUDGET',
