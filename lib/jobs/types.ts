@@ -115,7 +115,7 @@ export interface Provenance {
 
 /** State of a job's checkpoint: the tile it adds, and how many are done with it. The tile's bytes are its blob `tile-<index>`. */
 export interface TileState {
-  /** Lowest index that is not done. */
+  /** Lowest index that is not done; the number of tiles when all are. */
   readonly next: number;
   readonly done: number;
   readonly tile: { readonly index: number } & Provenance;
@@ -201,6 +201,8 @@ export interface JobStatus {
 export interface SubmitOptions {
   /** Directory that relative paths of the spec are resolved against; default: the process's. */
   readonly cwd?: string;
+  /** What the inputs and output of the tiles in work may take, where the spec gives no tile size; default: 256 MiB, less on small machines. */
+  readonly tileMemoryBytes?: number;
   readonly signal?: AbortSignal;
 }
 

@@ -1,0 +1,210 @@
+/**
+ * One run of a job:
+ *
+ *   look     stored job → plan → path; what cannot be done here is not claimed, so a refusal costs no attempt
+ *   claim    pending, orphaned, or held by a process of this host that is dead
+ *   open     every input is opened and hashed; a changed one is refused before any work
+ *   recall   the chain of checkpoints says which tiles are done
+ *   compute  the missing tiles, a checkpoint after each
+ *   assemble the output file; tiles whose blobs turn out damaged are computed once more
+ *   complete the result, checked by the output schema
+ *
+ * and its ends: completed; released (a stop was asked for: no attempt is lost and another worker goes on at once); failed
+ * (another attempt may follow); parked (no attempt is left, or none can help); lost (the claim is no longer ours).
+ */
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { UhopError } from '../../backends/contract.ts';
+import { acquire } from '../dhp/claim.ts';
+import { DhpError } from '../dhp/errors.ts';
+import { status } from '../dhp/handoff.ts';
+import type { ClaimContext } from '../dhp/holder/context.ts';
+import type { Handoff, Json, Store } from '../dhp/types.ts';
+import { assemble } from './assemble.ts';
+import { type DoneTile, doneTiles, identityOf } from './chain.ts';
+import { JobError } from './errors.ts';
+import { JobFiles } from './inputs.ts';
+import { readJob, type StoredJob } from './job.ts';
+import { Loader, type PinnedFile } from './loader.ts';
+import { choosePath, type JobPath } from './paths.ts';
+import { outputBytes } from './result.ts';
+import { Stopped, stopSignals } from './stop.ts';
+import { computeTiles, recallTiles, type Run } from './tiles.ts';
+import type { JobEvent, JobFailure, JobOutcome, JobResult, Provenance, RunOptions } from './types.ts';
+
+const DEFAULT_GRACE_MS = 5000;
+
+/** Errors that no further attempt can mend. */
+const HOPELESS: ReadonlySet<string> = new Set(['E_INPUT_CHANGED', 'E_NPY', 'E_SPEC', 'E_RESULT', 'E_SHAPE', 'E_DTYPE']);
+/** Errors that say that this worker cannot do the job, though another may. */
+const NOT_HERE: ReadonlySet<string> = new Set(['E_NUMERICS', 'E_BACKEND_UNAVAILABLE']);
+
+/**
+ * Claims a job and works until it is completed, released, failed, parked or lost. A job that is completed already resolves
+ * with its result. Rejects without having claimed it: `E_NOT_FOUND`; `E_STATE` when somebody else holds it or it is at an end;
+ * `E_BACKEND_UNAVAILABLE`, `E_NUMERICS` or `E_OUT_OF_MEMORY` when it cannot be done here. Rejects with the store's error when
+ * the store fails: then the claim stays until it expires, and nothing that was checkpointed is lost.
+ */
+export async function runJob(store: Store, id: string, options: RunOptions = {}): Promise<JobOutcome> {
+  const { onEvent: emit = () => {}, signal, graceMs = DEFAULT_GRACE_MS } = options;
+  const handoff = await status(store, id);
+  if (handoff.state === 'completed') return tell(emit, { outcome: 'completed', id, result: resultOf(handoff) });
+  const job = readJob(handoff);
+  await pathFor(job, store, options);
+  await using claim = await acquire(store, id, {
+    ...leaseOptions(options),
+    workerId: options.workerId ?? workerName(),
+  });
+  using stop = stopSignals(claim.signal, signal, graceMs);
+  try {
+    const result = await work({ job, store, claim, stop, emit }, options);
+    return tell(emit, { outcome: 'completed', id, result });
+  } catch (error) {
+    return tell(emit, await end(store, claim, error));
+  }
+}
+
+/** The path this worker would compute a job on; throws when it cannot. */
+export async function pathFor(job: StoredJob, store: Store, { backend }: RunOptions): Promise<JobPath> {
+  const last = job.inputs.numerics === 'exact' ? await store.lastCheckpoint(job.id) : null;
+  const begun = last && doneTiles([last], job.plan).values().next().value?.provenance;
+  return choose(job, begun ?? null, backend);
+}
+
+async function work(run: Omit<Run, 'done'>, options: RunOptions): Promise<JobResult> {
+  const { job, claim, stop, emit } = run;
+  stop.throwIfStopping();
+  await using files = await JobFiles.openPinned(job.inputs.files, stop.halt);
+  const done = await recallTiles(run);
+  const path = await choose(job, done.values().next().value?.provenance ?? null, options.backend);
+  emit({ type: 'started', id: job.id, tiles: job.plan.tiles, reused: done.size });
+  const sha256 = await finish({ ...run, done }, files, path);
+  const result = summarize(job, done, sha256);
+  await claim.complete(result as unknown as Json);
+  return result;
+}
+
+/** Computes what is missing and assembles; a tile that is damaged twice in one run is more than a damaged tile. */
+async function finish(run: Run, files: JobFiles, path: JobPath): Promise<string> {
+  const { job, store, claim, stop, done, emit } = run;
+  const { files: pinned, output } = job.inputs;
+  const loader = new Loader(job.call, job.names.map(fileOf), 'bias' in pinned ? fileOf('bias') : null);
+  const redone = new Set<number>();
+  for (;;) {
+    await computeTiles(run, loader, path);
+    stop.throwIfStopping();
+    emit({ type: 'assembling', id: job.id, output });
+    const assembled = await assemble({
+      id: job.id,
+      fence: claim.fence,
+      plan: job.plan,
+      output,
+      inputs: Object.values(pinned).map((file) => file.path),
+      done,
+      blobs: store.blobs,
+      signal: stop.halt,
+    });
+    if ('sha256' in assembled) return assembled.sha256;
+    for (const { index, code } of assembled.damaged) {
+      if (redone.has(index))
+        throw new JobError(
+          'E_BLOB',
+          `tile ${index} was stored twice and damaged twice (${code}); check the store's disk`,
+        );
+      redone.add(index);
+      done.delete(index);
+      emit({ type: 'tile-damaged', id: job.id, index, code });
+    }
+  }
+
+  function fileOf(name: string): PinnedFile {
+    return { file: files.named(name), sha256: (pinned[name] as { sha256: string }).sha256 };
+  }
+}
+
+function summarize(job: StoredJob, done: ReadonlyMap<number, DoneTile>, sha256: string): JobResult {
+  const provenances = [...done.values()].map(({ provenance }) => provenance);
+  return {
+    output: job.inputs.output,
+    sha256,
+    bytes: outputBytes(job.plan),
+    shape: job.plan.outShape,
+    dtype: job.plan.dtype,
+    tiles: job.plan.tiles,
+    numericsChanged: new Set(provenances.map(identityOf)).size > 1,
+    paths: [...new Set(provenances.map(({ path }) => path))].toSorted(),
+  };
+}
+
+/** Gives the claim back as the error demands, and says how the run ended. */
+async function end(store: Store, claim: ClaimContext, error: unknown): Promise<JobOutcome> {
+  const { id } = claim;
+  if (isCode(error, ['E_BUDGET'])) return parked(await status(store, id));
+  if (claim.signal.aborted || isCode(error, ['E_LEASE_LOST'])) return lost(await status(store, id));
+  try {
+    const stopped = stopOf(error);
+    if (stopped !== null) return await release(claim, stopped.reason);
+    if (isCode(error, NOT_HERE)) return await release(claim, (error as Error).message);
+    const handoff = await claim.fail(error, { retryable: !isCode(error, HOPELESS) });
+    return handoff.state === 'dead' ? parked(handoff) : { outcome: 'failed', id, error: failureOf(error) };
+  } catch (second) {
+    if (isCode(second, ['E_LEASE_LOST'])) return lost(await status(store, id));
+    throw error;
+  }
+}
+
+async function release(claim: ClaimContext, reason: string): Promise<JobOutcome> {
+  const handoff = await claim.release(reason);
+  return handoff.state === 'dead' ? parked(handoff) : { outcome: 'released', id: claim.id, reason };
+}
+
+function parked({ id, reason, error }: Handoff): JobOutcome {
+  return { outcome: 'parked', id, reason: reason ?? 'parked', error: error as JobFailure | null };
+}
+
+function lost(handoff: Handoff): JobOutcome {
+  return handoff.state === 'dead' ? parked(handoff) : { outcome: 'lost', id: handoff.id, state: handoff.state };
+}
+
+function tell(emit: (event: JobEvent) => void, outcome: JobOutcome): JobOutcome {
+  const { outcome: type, ...rest } = outcome;
+  emit({ type, ...rest } as JobEvent);
+  return outcome;
+}
+
+/** A stop, thrown between tiles or as the cause of an abort inside one. */
+function stopOf(error: unknown): Stopped | null {
+  if (error instanceof Stopped) return error;
+  return error instanceof UhopError && error.cause instanceof Stopped ? error.cause : null;
+}
+
+function isCode(error: unknown, codes: Iterable<string>): boolean {
+  const known = error instanceof JobError || error instanceof DhpError || error instanceof UhopError;
+  return known && new Set(codes).has(error.code);
+}
+
+function failureOf(error: unknown): JobFailure {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  return { code: typeof code === 'string' ? code : 'E_UNKNOWN', message: String(message ?? error) };
+}
+
+function resultOf({ result }: Handoff): JobResult {
+  return result as unknown as JobResult;
+}
+
+function choose(job: StoredJob, begun: Provenance | null, backend: string | undefined): Promise<JobPath> {
+  const { tile, numerics } = job.inputs;
+  return choosePath({ call: job.call, plan: job.plan, tile, numerics, begun, backend });
+}
+
+function leaseOptions({ ttlMs, heartbeatMs, progressTimeoutMs }: RunOptions): Partial<RunOptions> {
+  return {
+    ...(ttlMs !== undefined && { ttlMs }),
+    ...(heartbeatMs !== undefined && { heartbeatMs }),
+    ...(progressTimeoutMs !== undefined && { progressTimeoutMs }),
+  };
+}
+
+function workerName(): string {
+  return `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`;
+}
