@@ -77,6 +77,7 @@ export class Supervisor implements AsyncDisposable {
   start(): void {
     if (this.#running !== null) return;
     this.#stopping = new AbortController();
+    this.#observations.forgetSilence(monotonicMs());
     this.#running = this.#run(this.#stopping.signal);
   }
 
