@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
-import { cpus, totalmem } from 'node:os';
+import { availableParallelism, cpus, totalmem } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { Command } from 'commander';
@@ -47,7 +47,7 @@ async function examine(options: { readonly store: string }, command: Command): P
     addon(cpu),
     { name: 'instructions', ok: works, value: cpu?.features.join(' ') || 'unknown' },
     threads(cpu),
-    memory(),
+    memory(cpu),
     await store(options.store),
   ];
   output.document(findings);
@@ -82,19 +82,21 @@ function addon(cpu: Device | undefined): Finding {
 
 function threads(cpu: Device | undefined): Finding {
   const machine = cpus().length;
-  const usable = cpu?.threads ?? machine;
-  const limit = usable < machine ? 'limited by affinity or a cgroup' : 'all of the machine';
-  return { name: 'threads', ok: true, value: `${usable} of ${machine}, ${limit}` };
+  const usable = cpu?.threads ?? availableParallelism();
+  return { name: 'threads', ok: true, value: `${usable} of ${machine}, ${threadLimit(usable, machine)}` };
 }
 
-function memory(): Finding {
+function threadLimit(usable: number, machine: number): string {
+  if (process.env['UHOP_THREADS']) return 'set by UHOP_THREADS';
+  if (usable < availableParallelism()) return 'limited by a control group';
+  return usable < machine ? 'limited by the affinity mask' : 'all of the machine';
+}
+
+function memory(cpu: Device | undefined): Finding {
   const machine = totalmem();
-  const constrained = process.constrainedMemory();
-  const isLimited = constrained > 0 && constrained < machine;
-  const value = isLimited
-    ? `${bytes(constrained)} of ${bytes(machine)}, limited by a cgroup`
-    : `${bytes(machine)}, all of the machine`;
-  return { name: 'memory', ok: true, value };
+  const usable = cpu?.memoryBytes ?? machine;
+  const limit = usable < machine ? `${bytes(machine)}, limited by a control group` : 'the machine, no limit below that';
+  return { name: 'memory', ok: true, value: `${bytes(usable)} of ${limit}` };
 }
 
 /** Whether the store's directory, or the nearest one above it that exists, can be written to. */

@@ -29,7 +29,6 @@ export class UsageError extends Failure {
 const HINTS: Readonly<Record<string, string>> = {
   E_BACKEND_UNAVAILABLE: '`uhop devices` shows every backend with its reason; `uhop doctor` says what to install',
   E_NOT_FOUND: '`uhop job list` shows the jobs of this store; --store names another one',
-  E_STATE: '`uhop job status ID` shows who holds the job, or how it ended',
   E_BUDGET: '`uhop job dlq` shows why; `uhop job requeue ID --attempts N` grants more',
   E_STORE_NEWER: 'update the package: the store was written by a newer version',
   E_STORE_FULL: 'free some disk space and run the same command again: nothing was lost',
@@ -39,6 +38,14 @@ const HINTS: Readonly<Record<string, string>> = {
   ENOENT: 'check the path',
   EACCES: 'check the permissions of the path',
   ENOSPC: 'free some disk space and run the same command again',
+};
+
+/** The same for E_STATE, by the state that the job is in. */
+const STATE_HINTS: Readonly<Record<string, string>> = {
+  claimed: 'somebody works on it; `uhop job status ID` shows who',
+  dead: '`uhop job dlq` shows why; `uhop job requeue ID --attempts N` lets it go on',
+  cancelled: 'it was cancelled for good; give the spec another "nonce" to start it anew',
+  completed: '`uhop job result ID` shows the result',
 };
 
 interface Described {
@@ -75,8 +82,9 @@ function describe(error: unknown): Described {
   }
   if (error === 'SIGINT' || error === 'SIGTERM') return { code: 'E_ABORTED', message: `stopped by ${error}` };
   if (!(error instanceof Error)) return { code: 'E_FAILURE', message: String(error) };
-  const { code, details } = error as Error & { code?: unknown; details?: { readonly hint?: unknown } };
+  const { code, details } = error as Error & { code?: unknown; details?: Readonly<Record<string, unknown>> };
   const known = typeof code === 'string' ? code : 'E_FAILURE';
-  const hint = typeof details?.hint === 'string' ? details.hint : HINTS[known];
+  const general = known === 'E_STATE' ? STATE_HINTS[String(details?.['state'])] : HINTS[known];
+  const hint = typeof details?.['hint'] === 'string' ? details['hint'] : general;
   return { code: known, message: error.message, ...(hint === undefined ? {} : { hint }) };
 }

@@ -1,6 +1,7 @@
 /** Seconds as a person reads them: `850 ns`, `12.3 µs`, `4.56 ms`, `7.8 s`, `3 min 05 s`, `2 h 10 min`. */
 export function duration(seconds: number): string {
   if (!Number.isFinite(seconds)) return '—';
+  if (seconds === 0) return '0 s';
   if (seconds < 1e-6) return `${Math.round(seconds * 1e9)} ns`;
   if (seconds < 1e-3) return `${three(seconds * 1e6)} µs`;
   if (seconds < 1) return `${three(seconds * 1e3)} ms`;

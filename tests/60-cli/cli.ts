@@ -27,6 +27,7 @@ export class Running implements AsyncDisposable {
   readonly finished: Promise<Finished>;
   readonly #process: ChildProcess;
   readonly #events: Event[] = [];
+  #stdout = '';
   #wake: () => void = () => {};
   #over = false;
 
@@ -37,9 +38,11 @@ export class Running implements AsyncDisposable {
       env: { ...clean, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    let stdout = '';
     let stderr = '';
-    this.#process.stdout?.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+    this.#process.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      this.#stdout += text;
+      this.#wake();
+    });
     this.#process.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text));
     if (args.includes('--json') && this.#process.stdout) {
       createInterface({ input: this.#process.stdout }).on('line', (line) => {
@@ -51,7 +54,7 @@ export class Running implements AsyncDisposable {
       this.#process.on('close', (code, signal) => {
         this.#over = true;
         this.#wake();
-        resolve({ code, signal, stdout, stderr });
+        resolve({ code, signal, stdout: this.#stdout, stderr });
       }),
     );
   }
@@ -62,9 +65,18 @@ export class Running implements AsyncDisposable {
 
   /** The first event, past or to come, that `wanted` accepts. */
   async hear(wanted: (event: Event) => boolean): Promise<Event> {
-    for (;;) {
-      const found = this.#events.find(wanted);
-      if (found) return found;
+    let found: Event | undefined;
+    await this.#until(() => (found = this.#events.find(wanted)) !== undefined);
+    return found as Event;
+  }
+
+  /** Waits until stdout holds these words. */
+  says(words: string): Promise<void> {
+    return this.#until(() => this.#stdout.includes(words));
+  }
+
+  async #until(done: () => boolean): Promise<void> {
+    while (!done()) {
       if (this.#over) throw new Error(`ended without it: ${JSON.stringify(await this.finished)}`);
       await new Promise<void>((resolve) => (this.#wake = resolve));
     }

@@ -126,7 +126,7 @@ describe('worker and supervisor', () => {
     expect(refused.stderr).toContain('uhop job requeue');
     expect(refused.code).toBe(1);
     const dead = lines((await uhop(['job', 'dlq', '--json'], { cwd })).stdout);
-    expect(dead).toMatchObject([{ id, state: 'dead', reason: 'max-attempts' }]);
+    expect(dead).toMatchObject([{ id, state: 'dead', reason: 'worker-died', tiles: { total: 10 } }]);
 
     const requeued = await uhop(['job', 'requeue', id, '--attempts', '1', '--json'], { cwd });
     expect(JSON.parse(requeued.stdout)).toMatchObject({ id, state: 'orphaned', grant: { attempts: 1 } });

@@ -1,8 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { openStore } from '../../dhp/index.ts';
+import { openStore, status } from '../../dhp/index.ts';
 import { type JobEvent, type JobResult, type JobSpec, submitJob } from '../../jobs/index.ts';
+import { Failure } from '../failure.ts';
 import { progressLine } from '../progress.ts';
 import { Child } from './child.ts';
 
@@ -48,7 +49,8 @@ export interface Setting {
 type Worker = Child<JobEvent>;
 
 const started = (event: JobEvent): boolean => event.type === 'started';
-const completed = (event: JobEvent): boolean => event.type === 'completed';
+const ended = ({ type }: JobEvent): boolean =>
+  type === 'completed' || type === 'failed' || type === 'parked' || type === 'lost';
 
 /**
  * The job with an accident: its worker is killed with SIGKILL half-way into a tile, once two fifths of the tiles are
@@ -65,7 +67,7 @@ export async function interruptedRun(setting: Setting): Promise<InterruptedRun> 
   const { event: last } = await first.hear((event) => event.type === 'tile' && event.done >= killAfter);
   if (last.type === 'tile') await delay(last.ms / 2);
   const killedAt = await first.kill('SIGKILL');
-
+  await assertUnfinished(store, id);
   const resumed = await second.hear(started);
   const { event, at } = await watched(setting, second, tiles);
   await second.kill('SIGTERM');
@@ -128,7 +130,7 @@ async function watched(setting: Setting, child: Worker, tiles: number): ReturnTy
     if (event.type === 'started') line?.begin(event.reused);
     if (event.type === 'tile') line?.update({ done: event.done, total: tiles, path: event.path });
   });
-  return await child.hear(completed);
+  return await child.hear(ended);
 }
 
 /** How many tiles each claim of the job added to the chain, in the order of the claims. */
@@ -139,11 +141,19 @@ async function tilesByClaim(store: string, id: string): Promise<readonly number[
   return [...counts.values()];
 }
 
+/** On a fast machine a small job may be over before the signal comes. */
+async function assertUnfinished(store: string, id: string): Promise<void> {
+  await using opened = await openStore(store);
+  if ((await status(opened, id)).state !== 'completed') return;
+  throw new Failure('E_DEMO', 'the worker was done before it could be killed', 'give it more to do with --n');
+}
+
 function reusedIn(event: JobEvent): number {
   return event.type === 'started' ? event.reused : 0;
 }
 
 function resultIn(event: JobEvent): JobResult {
-  if (event.type !== 'completed') throw new Error(`expected the end of the job, got ${event.type}`);
-  return event.result;
+  if (event.type === 'completed') return event.result;
+  const error = 'error' in event ? event.error : null;
+  throw new Failure(error?.code ?? 'E_DEMO', `the job was ${event.type}${error ? `: ${error.message}` : ''}`);
 }

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { jobStatus } from '../../jobs/index.ts';
+import { plural } from '../format.ts';
 import { outputOf } from '../output.ts';
 import { everyJob, openExisting, shortId, storeOption } from '../store.ts';
 
@@ -26,7 +27,7 @@ async function dlq(options: { readonly store: string }, command: Command): Promi
     dead += 1;
     output.document(job);
     output.data(
-      `${output.style('bold', shortId(id))}  ${job.op}  ${output.style('red', job.reason ?? 'dead')} after ${job.attempts} attempts, ` +
+      `${output.style('bold', shortId(id))}  ${job.op}  ${output.style('red', job.reason ?? 'dead')} after ${plural(job.attempts, 'attempt')}, ` +
         `${job.tiles.done} of ${job.tiles.total} tiles done`,
     );
     if (job.error) output.data(`               ${job.error.message} [${job.error.code}]`);

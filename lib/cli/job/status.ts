@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { type JobStatus, jobStatus } from '../../jobs/index.ts';
-import { duration } from '../format.ts';
+import { duration, plural } from '../format.ts';
 import { type Output, outputOf } from '../output.ts';
 import { openExisting, resolveId, storeOption } from '../store.ts';
 
@@ -29,14 +29,14 @@ async function status(id: string, options: { readonly store: string }, command: 
 
 function describe(job: JobStatus, output: Output): string {
   const { done, total } = job.tiles;
-  const left = job.rate ? `, ${duration((total - done) / job.rate)} left` : '';
+  const left = job.rate && done < total ? `, ${duration((total - done) / job.rate)} left` : '';
   const rows: readonly (readonly [string, string | null])[] = [
     ['job', job.id],
     ['op', job.op],
     ['state', job.state + (job.reason ? ` (${job.reason})` : '')],
     ['holder', job.holder && `${job.holder.workerId}, pid ${job.holder.pid}`],
     ['tiles', `${done} of ${total} done${left}`],
-    ['attempts', `${job.attempts}, released ${job.releases} times`],
+    ['attempts', `${job.attempts}, released ${plural(job.releases, 'time')}`],
     ['output', job.output],
     ['sha256', job.result?.sha256 ?? null],
     ['error', job.error && `${job.error.message} [${job.error.code}]`],
