@@ -24,9 +24,7 @@ export class JobFiles implements AsyncDisposable {
 
   /** Opens the pinned files and hashes each: `E_INPUT_CHANGED` when the content is not what was submitted. */
   static async openPinned(pinned: Readonly<Record<string, InputFile>>, signal?: AbortSignal): Promise<JobFiles> {
-    const files = await JobFiles.open(
-      Object.fromEntries(Object.entries(pinned).map(([name, { path }]) => [name, path])),
-    );
+    const files = await reopen(pinned);
     try {
       for (const [name, { sha256 }] of Object.entries(pinned)) await files.named(name).assertIs(sha256, signal);
       return files;
@@ -48,6 +46,17 @@ export class JobFiles implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+}
+
+/** A file that was good when it was pinned and is not now has changed. */
+async function reopen(pinned: Readonly<Record<string, InputFile>>): Promise<JobFiles> {
+  try {
+    return await JobFiles.open(Object.fromEntries(Object.entries(pinned).map(([name, { path }]) => [name, path])));
+  } catch (error) {
+    if (!(error instanceof JobError) || error.code !== 'E_NPY') throw error;
+    const message = `${error.message}; it was good when the job was submitted`;
+    throw new JobError('E_INPUT_CHANGED', message, error.details, error);
   }
 }
 

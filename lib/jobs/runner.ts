@@ -73,8 +73,8 @@ export async function pathFor(job: StoredJob, store: Store, { backend }: RunOpti
 
 async function work(run: Omit<Run, 'done'>, options: RunOptions): Promise<JobResult> {
   const { job, claim, stop, emit } = run;
-  stop.throwIfStopping();
-  await using files = await JobFiles.openPinned(job.inputs.files, stop.halt);
+  stop.now.throwIfAborted();
+  await using files = await JobFiles.openPinned(job.inputs.files, stop.now);
   const done = await recallTiles(run);
   const path = await choose(job, done.values().next().value?.provenance ?? null, options.backend);
   emit({ type: 'started', id: job.id, tiles: job.plan.tiles, reused: done.size });
@@ -92,7 +92,7 @@ async function finish(run: Run, files: JobFiles, path: JobPath): Promise<string>
   const redone = new Set<number>();
   for (;;) {
     await computeTiles(run, loader, path);
-    stop.throwIfStopping();
+    stop.now.throwIfAborted();
     emit({ type: 'assembling', id: job.id, output });
     const assembled = await assemble({
       id: job.id,

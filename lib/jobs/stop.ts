@@ -10,26 +10,27 @@ export class Stopped extends Error {
   }
 }
 
-/** The two ways in which a run is told to end. */
+/** Aborts when a run has to end: because its claim is lost, or because a stop was asked for. */
 export interface StopSignals extends Disposable {
-  /** Between tiles: throws `Stopped` once a stop was asked for. */
-  throwIfStopping(): void;
-  /** Inside tiles: aborts when the claim is lost, or when the grace time after a stop is over. */
+  /** At once; looked at where nothing would be lost. */
+  readonly now: AbortSignal;
+  /** After a stop only when the grace time is over; looked at inside tiles. */
   readonly halt: AbortSignal;
 }
 
 export function stopSignals(claim: AbortSignal, stop: AbortSignal | undefined, graceMs: number): StopSignals {
+  const asked = new AbortController();
   const overdue = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const onStop = (): void => {
-    timer = setTimeout(() => overdue.abort(new Stopped(stop as AbortSignal)), graceMs);
+    const reason = new Stopped(stop as AbortSignal);
+    asked.abort(reason);
+    timer = setTimeout(() => overdue.abort(reason), graceMs);
   };
   if (stop?.aborted) onStop();
   else stop?.addEventListener('abort', onStop, { once: true });
   return {
-    throwIfStopping: () => {
-      if (stop?.aborted) throw new Stopped(stop);
-    },
+    now: AbortSignal.any([claim, asked.signal]),
     halt: AbortSignal.any([claim, overdue.signal]),
     [Symbol.dispose]: () => {
       clearTimeout(timer);

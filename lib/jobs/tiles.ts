@@ -59,7 +59,7 @@ export async function computeTiles(run: Run, loader: Loader, path: JobPath): Pro
   let loading = begin();
   try {
     while (loading !== null) {
-      stop.throwIfStopping();
+      stop.now.throwIfAborted();
       trigger('tile:start');
       const loaded = await loading;
       trigger('tile:loaded');
