@@ -41,6 +41,8 @@ async function conform(store: string | undefined, _options: unknown, command: Co
 }
 
 async function examine(store: string, output: Output): Promise<void> {
+  // A store that cannot be opened at all is one error, not one for each case.
+  await (await openStore(store)).close();
   const report = await runConformance((now) => openStore(store, { now }), {
     onCase: (outcome) => output.data(line(outcome, output)),
   });
