@@ -25,8 +25,11 @@ async function build(_options: unknown, command: Command): Promise<void> {
   const output = outputOf(command);
   const root = dirname(createRequire(import.meta.url).resolve('uhop/package.json'));
   const begun = performance.now();
+  // Asked for by name, the build is not skipped.
+  const { UHOP_SKIP_BUILD: _skip, ...env } = process.env;
   const child = spawn(process.execPath, [join(root, 'native/build.mjs'), '--strict'], {
     cwd: root,
+    env,
     stdio: ['ignore', process.stderr, process.stderr],
   });
   const [code] = (await once(child, 'exit')) as [number | null];

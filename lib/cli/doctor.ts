@@ -95,8 +95,8 @@ function threadLimit(usable: number, machine: number): string {
 function memory(cpu: Device | undefined): Finding {
   const machine = totalmem();
   const usable = cpu?.memoryBytes ?? machine;
-  const limit = usable < machine ? `${bytes(machine)}, limited by a control group` : 'the machine, no limit below that';
-  return { name: 'memory', ok: true, value: `${bytes(usable)} of ${limit}` };
+  const limit = usable < machine ? 'limited by a control group' : 'all of the machine';
+  return { name: 'memory', ok: true, value: `${bytes(usable)} of ${bytes(machine)}, ${limit}` };
 }
 
 /** Whether the store's directory, or the nearest one above it that exists, can be written to. */

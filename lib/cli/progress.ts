@@ -10,7 +10,8 @@ export interface Progress {
   readonly path?: string | undefined;
 }
 
-const CELLS = 28;
+const CELLS = 20;
+const DEFAULT_COLUMNS = 80;
 const PLAIN_EVERY_MS = 3000;
 
 /** A bar that redraws itself on a terminal; a plain line every few seconds anywhere else. */
@@ -42,7 +43,8 @@ export function progressLine(stream: NodeJS.WriteStream, now: () => number = () 
       const text = figures(progress, rate);
       if (bar) {
         erase();
-        stream.write(`${drawBar(stream, progress)} ${text}`);
+        const room = (stream.columns || DEFAULT_COLUMNS) - CELLS - 2;
+        stream.write(`${drawBar(stream, progress)} ${text.slice(0, Math.max(0, room))}`);
         drawn = true;
       } else if (now() - lastPlain >= PLAIN_EVERY_MS) {
         lastPlain = now();

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { openStore } from '../dhp/index.ts';
 import { type JobEvent, type JobOp, workLoop } from '../jobs/index.ts';
 import { EXIT } from './failure.ts';
-import { eventView } from './job/events.ts';
+import { eventView, isEnd } from './job/events.ts';
 import { outputOf } from './output.ts';
 import { interruptible } from './signals.ts';
 import { storeOption } from './store.ts';
@@ -51,7 +51,7 @@ async function work(flags: Flags, command: Command): Promise<void> {
   using view = eventView(output);
   const onEvent = (event: JobEvent): void => {
     view.show(event);
-    if (flags.once && ENDS.has(event.type)) served.abort();
+    if (flags.once && isEnd(event)) served.abort();
   };
   const summary = await workLoop(store, {
     ...runOptions(flags),
@@ -70,5 +70,3 @@ async function work(flags: Flags, command: Command): Promise<void> {
   output.document({ type: 'summary', ...summary });
   if (interrupt.signal.aborted) process.exitCode = EXIT.interrupted;
 }
-
-const ENDS: ReadonlySet<JobEvent['type']> = new Set(['completed', 'released', 'failed', 'lost', 'parked']);

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
@@ -97,6 +97,16 @@ describe('uhop job run', () => {
     const second = await uhop(['job', 'run', spec], { cwd: place.path });
     expect(second.stdout).toBe(first.stdout);
     expect(second.code).toBe(0);
+  });
+
+  test('says so when the output of a completed job is gone', async () => {
+    await using place = await folder();
+    const spec = await matmulJob(place.path);
+    await uhop(['job', 'run', spec], { cwd: place.path });
+    await rm(join(place.path, 'c.npy'));
+    const { code, stderr } = await uhop(['job', 'run', spec], { cwd: place.path });
+    expect(stderr).toContain(`${join(place.path, 'c.npy')} is gone`);
+    expect(code).toBe(1);
   });
 
   test('a backend that is not there ends with 3, and the job can still be done', async () => {

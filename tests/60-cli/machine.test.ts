@@ -124,3 +124,12 @@ describe('uhop doctor', () => {
     expect(store).toMatchObject({ ok: false, hint: expect.stringContaining('--store') });
   });
 });
+
+describe('uhop build', () => {
+  test('without its tools it fails with what is missing', async () => {
+    const { code, stdout, stderr } = await uhop(['build'], { env: { PATH: '/nowhere' } });
+    expect(stderr).toContain('CMake');
+    expect(stderr).toContain('hint: `uhop doctor`');
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  });
+});

@@ -54,6 +54,11 @@ export class Child<Event extends { readonly type: string }> implements AsyncDisp
     return this.#process.pid ?? -1;
   }
 
+  /** The latest event so far that `wanted` accepts. */
+  latest(wanted: (event: Event) => boolean): Heard<Event> | undefined {
+    return this.#heard.findLast(({ event }) => wanted(event));
+  }
+
   /** Calls `listener` with every event, those heard before first. */
   listen(listener: (event: Event) => void): void {
     for (const { event } of this.#heard) listener(event);

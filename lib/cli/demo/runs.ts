@@ -23,6 +23,8 @@ export interface InterruptedRun {
   readonly tiles: number;
   readonly first: Share;
   readonly second: Share;
+  /** From the first worker's last word of a finished tile to the SIGKILL: how deep in the next one it was. */
+  readonly intoTileMs: number;
   /** From sending SIGKILL to the second worker at work. */
   readonly takeoverMs: number;
   readonly output: string;
@@ -64,12 +66,13 @@ export async function interruptedRun(setting: Setting): Promise<InterruptedRun> 
   await using second: Worker = worker(setting, store);
 
   const killAfter = Math.max(1, Math.floor(tiles * 0.4));
-  const { event: last } = await first.hear((event) => event.type === 'tile' && event.done >= killAfter);
-  if (last.type === 'tile') await delay(last.ms / 2);
+  const { event } = await first.hear((heard) => heard.type === 'tile' && heard.done >= killAfter);
+  if (event.type === 'tile') await delay(event.ms / 2);
   const killedAt = await first.kill('SIGKILL');
+  const lastTile = first.latest(({ type }) => type === 'tile');
   await assertUnfinished(store, id);
   const resumed = await second.hear(started);
-  const { event, at } = await watched(setting, second, tiles);
+  const end = await watched(setting, second, tiles);
   await second.kill('SIGTERM');
   await supervisor.kill('SIGTERM');
   const [mine = 0, theirs = 0] = await tilesByClaim(store, id);
@@ -81,11 +84,12 @@ export async function interruptedRun(setting: Setting): Promise<InterruptedRun> 
       computed: theirs,
       reused: reusedIn(resumed.event),
       redone: mine < tiles ? 1 : 0,
-      seconds: (at - resumed.at) / 1000,
+      seconds: (end.at - resumed.at) / 1000,
     },
+    intoTileMs: killedAt - (lastTile ?? begun).at,
     takeoverMs: resumed.at - killedAt,
     output,
-    result: resultIn(event),
+    result: resultIn(end.event),
   };
 }
 

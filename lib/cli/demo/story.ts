@@ -43,8 +43,9 @@ export async function jobChapter(stage: Stage): Promise<JobChapter> {
   const spec = await gramSpec(images, work);
   const setting = { ...stage, spec, watch: !output.json };
   const interrupted = await interruptedRun({ ...setting, folder: join(work, 'interrupted') });
-  const { first, second, tiles, takeoverMs } = interrupted;
-  output.data(`SIGKILL to worker ${first.pid} in mid-tile, ${first.computed} of ${tiles} tiles safe`);
+  const { first, second, tiles, intoTileMs, takeoverMs } = interrupted;
+  const moment = `${duration(intoTileMs / 1000)} into a tile`;
+  output.data(`SIGKILL to worker ${first.pid}, ${moment}, with ${first.computed} of ${tiles} tiles safe`);
   output.data(`worker ${second.pid} computing ${duration(takeoverMs / 1000)} after the kill\n`);
   const plain = await plainRun({ ...setting, folder: join(work, 'undisturbed') });
   output.data(`${runsTable(interrupted, plain)}\n`);

@@ -31,6 +31,13 @@ export function eventView(output: Output): EventView {
   };
 }
 
+/** Whether a run of the job is over with this event. */
+export function isEnd({ type }: JobEvent): boolean {
+  return ENDS.has(type);
+}
+
+const ENDS: ReadonlySet<JobEvent['type']> = new Set(['completed', 'released', 'failed', 'lost', 'parked']);
+
 /** What a completed job left behind, for people. */
 export function describeResult(result: JobResult): string {
   const lines = [
@@ -58,7 +65,7 @@ function sentence(event: Exclude<JobEvent, { type: 'started' | 'tile' }>): strin
     case 'assembling':
       return `${job}: assembling ${event.output}`;
     case 'completed':
-      return `${job}: completed, sha256 ${event.result.sha256}`;
+      return `${job}: completed`;
     case 'released':
       return `${job}: released (${event.reason}); its tiles are safe and any worker can go on`;
     case 'failed':

@@ -1,12 +1,13 @@
+import { stat } from 'node:fs/promises';
 import { Command } from 'commander';
 import { openStore } from '../../dhp/index.ts';
-import { type JobOutcome, runJob, submitJob } from '../../jobs/index.ts';
+import { type JobEvent, type JobOutcome, type JobResult, runJob, submitJob } from '../../jobs/index.ts';
 import { EXIT, Failure } from '../failure.ts';
 import { type Output, outputOf } from '../output.ts';
 import { interruptible } from '../signals.ts';
 import { shortId, storeOption } from '../store.ts';
 import { runOptions, type WorkFlags, workOptions } from '../work-options.ts';
-import { describeResult, eventView } from './events.ts';
+import { describeResult, eventView, isEnd } from './events.ts';
 import { readSpec } from './spec.ts';
 
 const EXAMPLES = `
@@ -36,24 +37,27 @@ async function run(path: string, flags: WorkFlags & { readonly store: string }, 
   const { spec, cwd } = await readSpec(path);
   await using store = await openStore(flags.store);
   const { id } = await submitJob(store, spec, { cwd, signal: interrupt.signal });
-  const outcome = await watch(output, (onEvent) =>
+  const outcome = await watched(output, (onEvent) =>
     runJob(store, id, { ...runOptions(flags), onEvent, signal: interrupt.signal }),
   );
-  conclude(outcome, output, interrupt.signal);
+  await conclude(outcome, output, interrupt.signal);
 }
 
-async function watch<T>(
-  output: Output,
-  work: (onEvent: ReturnType<typeof eventView>['show']) => Promise<T>,
-): Promise<T> {
+type OnEvent = (event: JobEvent) => void;
+
+/** Shows what happens on the way; how it ended is said by `conclude`. */
+async function watched(output: Output, job: (onEvent: OnEvent) => Promise<JobOutcome>): Promise<JobOutcome> {
   using view = eventView(output);
-  return await work(view.show);
+  return await job((event) => {
+    if (output.json || !isEnd(event)) view.show(event);
+  });
 }
 
-function conclude(outcome: JobOutcome, output: Output, interrupt: AbortSignal): void {
+async function conclude(outcome: JobOutcome, output: Output, interrupt: AbortSignal): Promise<void> {
   const job = shortId(outcome.id);
   switch (outcome.outcome) {
     case 'completed':
+      await assertThere(outcome.result);
       output.data(describeResult(outcome.result));
       return;
     case 'released':
@@ -75,4 +79,15 @@ function conclude(outcome: JobOutcome, output: Output, interrupt: AbortSignal): 
         `\`uhop job requeue ${job} --attempts N\` lets it go on`,
       );
   }
+}
+
+/** A job that was completed before answers at once, also when its output was moved away since. */
+async function assertThere({ output, bytes }: JobResult): Promise<void> {
+  const found = await stat(output).catch(() => null);
+  if (found?.size === bytes) return;
+  throw new Failure(
+    'E_OUTPUT',
+    `the job was completed, but ${output} is ${found ? `${found.size} bytes long instead of ${bytes}` : 'gone'} since`,
+    'give the spec a "nonce" to compute it anew',
+  );
 }
