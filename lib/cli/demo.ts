@@ -84,10 +84,11 @@ async function tell(stage: Stage): Promise<void> {
   const recognition = await recognitionChapter(stage, job.interrupted.output);
   const { edges, sheet } = await edgesChapter(stage);
 
-  const { first, second, tiles } = job.interrupted;
+  const { first, second, tiles, diedOf } = job.interrupted;
+  const midway = first.computed > 0 && second.computed > 0;
   const hashes = [job.interrupted.result.sha256, job.plain.result.sha256];
   const checks: readonly Check[] = [
-    { name: 'the worker was killed with tiles done and tiles to do', ok: first.computed > 0 && second.computed > 0 },
+    { name: 'the first worker died of SIGKILL with tiles done and tiles to do', ok: diedOf === 'SIGKILL' && midway },
     { name: 'every tile that was safe at the kill was reused', ok: second.reused === first.computed },
     { name: 'together the two workers computed each tile once', ok: first.computed + second.computed === tiles },
     { name: 'the output is that of the undisturbed run, byte for byte', ok: job.identical },

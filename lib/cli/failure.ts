@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { CommanderError } from 'commander';
 import { paint, toJson } from './output.ts';
 
@@ -74,7 +75,7 @@ export function report(error: unknown, options: { readonly json: boolean; readon
   const label = paint(stderr, ['red', 'bold'], 'error:');
   stderr.write(`${label} ${described.message} ${paint(stderr, 'dim', `[${described.code}]`)}\n`);
   if (described.hint) stderr.write(`${paint(stderr, 'cyan', 'hint:')} ${described.hint}\n`);
-  if ((options.verbose || process.env['UHOP_DEBUG']) && error instanceof Error) stderr.write(`${error.stack}\n`);
+  if ((options.verbose || process.env['UHOP_DEBUG']) && error instanceof Error) stderr.write(`${inspect(error)}\n`);
 }
 
 function describe(error: unknown): Described {

@@ -23,6 +23,9 @@ describe('uhop job submit, status, list, result, cancel', () => {
     const id = await submit(cwd, spec);
     expect(id).toMatch(/^h1_[0-9a-f]{64}$/);
     expect(await submit(cwd, spec)).toBe(id);
+    const asJson = await uhop(['job', 'submit', spec, '--json'], { cwd });
+    expect(JSON.parse(asJson.stdout)).toEqual({ id, created: false, op: 'matmul', tiles: 8, store: './.uhop' });
+    expect(asJson.stderr).toBe('');
 
     const waiting = await uhop(['job', 'result', id], { cwd });
     expect(waiting.stderr).toContain('the job is pending, with 0 of 8 tiles done');

@@ -19,6 +19,7 @@ export class Child<Event extends { readonly type: string }> implements AsyncDisp
   #wake: () => void = () => {};
   #complaints = '';
   #over = false;
+  #diedOf: NodeJS.Signals | null = null;
 
   /** Starts it; `signal` kills it. */
   constructor(args: readonly string[], signal: AbortSignal) {
@@ -42,8 +43,9 @@ export class Child<Event extends { readonly type: string }> implements AsyncDisp
       this.#complaints += text;
     });
     this.#ended = new Promise((resolve) => {
-      this.#process.on('close', () => {
+      this.#process.on('close', (_code, signal) => {
         this.#over = true;
+        this.#diedOf = signal;
         this.#wake();
         resolve();
       });
@@ -52,6 +54,11 @@ export class Child<Event extends { readonly type: string }> implements AsyncDisp
 
   get pid(): number {
     return this.#process.pid ?? -1;
+  }
+
+  /** The signal that ended the process; null while it runs, or when it ended by itself. */
+  get diedOf(): NodeJS.Signals | null {
+    return this.#diedOf;
   }
 
   /** The latest event so far that `wanted` accepts. */

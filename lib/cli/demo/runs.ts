@@ -23,6 +23,8 @@ export interface InterruptedRun {
   readonly tiles: number;
   readonly first: Share;
   readonly second: Share;
+  /** What ended the first worker. */
+  readonly diedOf: NodeJS.Signals | null;
   /** From the first worker's last word of a finished tile to the SIGKILL: how deep in the next one it was. */
   readonly intoTileMs: number;
   /** From sending SIGKILL to the second worker at work. */
@@ -86,6 +88,7 @@ export async function interruptedRun(setting: Setting): Promise<InterruptedRun> 
       redone: mine < tiles ? 1 : 0,
       seconds: (end.at - resumed.at) / 1000,
     },
+    diedOf: first.diedOf,
     intoTileMs: killedAt - (lastTile ?? begun).at,
     takeoverMs: resumed.at - killedAt,
     output,
