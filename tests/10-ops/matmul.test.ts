@@ -100,6 +100,32 @@ describe('matmul broadcasting', () => {
     });
   });
 
+  it.each([
+    [
+      [4, 1, 2],
+      [2, 4, 2, 1],
+    ],
+    [
+      [2, 3],
+      [5, 3, 4],
+    ],
+    [
+      [2, 4, 1, 2],
+      [2, 1],
+    ],
+    [
+      [2, 1, 3, 2],
+      [4, 2, 5],
+    ],
+  ])('lets either side have fewer axes: %j x %j', async (a, b) => {
+    const inputs = [made(integers(sizeOf(a), 1), a), made(integers(sizeOf(b), 2), b)] as const;
+    const expected = matmulExpected(...inputs);
+    await onEveryPath('matmul', inputs, {}, (result) => {
+      expect(result.shape).toEqual(expected.shape);
+      expect(numbersOf(result)).toEqual(expected.value);
+    });
+  });
+
   it('keeps a leading axis of one', async () => {
     await onEveryPath('matmul', [made(filled(6, 1), [1, 2, 3]), made(filled(12, 1), [3, 4])], {}, (result) => {
       expect(result.shape).toEqual([1, 2, 4]);
