@@ -78,7 +78,7 @@ describe('a worker that was frozen past its TTL', () => {
       await a.ask('checkpoint', id, { n: 1 });
     }
 
-    a.signal('SIGSTOP');
+    await a.freeze();
     await using supervisor = new Supervisor(temp.store, { pollMs: 50 });
     supervisor.start();
     for (const id of ids.values()) {
@@ -88,7 +88,7 @@ describe('a worker that was frozen past its TTL', () => {
       await b.complete({ n: 2 });
     }
     const before = await Promise.all([...ids.values()].map((id) => status(temp.store, id)));
-    a.signal('SIGCONT');
+    a.thaw();
 
     for (const [write, argument] of Object.entries(writes)) {
       const id = ids.get(write) as string;
@@ -106,9 +106,9 @@ describe('a worker that was frozen past its TTL', () => {
     const id = await aHandoff(temp.store);
     await using a = await Puppet.start(temp.url);
     await a.ask('claim', id, { ttlMs: 600, heartbeatMs: 200 });
-    a.signal('SIGSTOP');
+    await a.freeze();
     await new Promise((resolve) => setTimeout(resolve, 900));
-    a.signal('SIGCONT');
+    a.thaw();
     expect(await a.ask('checkpoint', id, { n: 1 })).toBe(1);
     expect(await a.ask('complete', id, { n: 1 })).toBe('completed');
   });

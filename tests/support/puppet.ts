@@ -1,6 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import Database from 'better-sqlite3';
 
 export interface PuppetEvent {
   readonly event: string;
@@ -13,16 +16,42 @@ export interface Outcome {
   readonly error?: { readonly code?: string; readonly message: string; readonly details?: Record<string, unknown> };
 }
 
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Whether nobody is writing to a store's database. */
+class Writable implements Disposable {
+  readonly #db: Database.Database;
+
+  constructor(directory: string) {
+    this.#db = new Database(join(directory, 'dhp.sqlite'), { timeout: 0 });
+  }
+
+  isFree(): boolean {
+    try {
+      this.#db.exec('BEGIN IMMEDIATE; ROLLBACK');
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#db.close();
+  }
+}
+
 /** A real process that works on a store as it is told; see `puppet.mjs` for what it can do. */
 export class Puppet implements AsyncDisposable {
   readonly events: PuppetEvent[] = [];
   output = '';
+  readonly #url: string;
   readonly #child: ChildProcess;
   readonly #answers = new Map<number, (outcome: Outcome) => void>();
   readonly #changed = new EventEmitter();
   #n = 0;
 
   private constructor(url: string, env: NodeJS.ProcessEnv) {
+    this.#url = url;
     this.#child = fork(fileURLToPath(new URL('./puppet.mjs', import.meta.url)), [url], {
       env: { ...process.env, ...env },
       execArgv: [],
@@ -82,6 +111,25 @@ export class Puppet implements AsyncDisposable {
       }
       await once(this.#changed, 'change');
     }
+  }
+
+  /**
+   * Stops the process at a moment when it holds no lock on its store. (One that is stopped in the middle of a commit keeps
+   * everybody out until it is thawed or killed, as SQLite's locks belong to processes.)
+   */
+  async freeze(): Promise<void> {
+    using db = new Writable(this.#url);
+    for (;;) {
+      this.#child.kill('SIGSTOP');
+      while (!readFileSync(`/proc/${this.pid}/stat`, 'latin1').includes(') T ')) await pause(1);
+      if (db.isFree()) return;
+      this.#child.kill('SIGCONT');
+      await pause(5);
+    }
+  }
+
+  thaw(): void {
+    this.#child.kill('SIGCONT');
   }
 
   signal(signal: NodeJS.Signals): void {
