@@ -7,10 +7,11 @@ const [url, id, options = '{}'] = process.argv.slice(2);
 const stop = new AbortController();
 process.once('SIGTERM', () => stop.abort('SIGTERM'));
 const print = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
-await using store = await openStore(url);
+const store = await openStore(url);
 try {
   print(await runJob(store, id, { ...JSON.parse(options), signal: stop.signal, onEvent: print }));
 } catch (error) {
   print({ type: 'thrown', code: error.code, message: error.message });
 }
+await store.close();
 print({ type: 'peak', kilobytes: process.resourceUsage().maxRSS });

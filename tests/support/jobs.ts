@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterEach } from 'vitest';
 import type { JobEvent, JobOutcome, RunOptions } from 'uhop';
@@ -16,6 +17,7 @@ export type Line =
 
 export interface WorkerRun {
   readonly lines: readonly Line[];
+  readonly stderr: string;
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
@@ -47,19 +49,20 @@ export async function scratch(): Promise<string> {
 export async function runWorker({ store, id, run = {}, trigger, onLine }: WorkerOptions): Promise<WorkerRun> {
   const child = spawn(process.execPath, [WORKER, store, id, JSON.stringify({ backend: 'naive', ...run })], {
     env: { ...process.env, UHOP_TRIGGER: trigger ?? '' },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const ended = new Promise<Omit<WorkerRun, 'lines'>>((resolve, reject) => {
+  const ended = new Promise<Pick<WorkerRun, 'code' | 'signal'>>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code, signal) => resolve({ code, signal }));
   });
+  const complaints = text(child.stderr);
   const lines: Line[] = [];
-  for await (const text of createInterface({ input: child.stdout })) {
-    const line = JSON.parse(text) as Line;
+  for await (const printed of createInterface({ input: child.stdout })) {
+    const line = JSON.parse(printed) as Line;
     lines.push(line);
     onLine?.(line, (signal) => child.kill(signal));
   }
-  return { lines, ...(await ended) };
+  return { lines, stderr: await complaints, ...(await ended) };
 }
 
 export function tilesOf(lines: readonly Line[]): readonly number[] {
