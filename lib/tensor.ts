@@ -43,6 +43,12 @@ export function asTensor(value: unknown, what: string): Tensor {
   return view(value.data, checkShape(value.shape, what), dtype, what);
 }
 
+/** A user's `dtype`, or undefined when none was given. */
+export function checkDType(dtype: unknown, what: string): DType | undefined {
+  if (dtype === undefined || DTYPES.includes(dtype as DType)) return dtype as DType | undefined;
+  throw new UhopError('E_DTYPE', `${what}: dtype must be one of ${DTYPES.join(', ')}, got ${show(dtype)}`);
+}
+
 /** A new tensor of zeros. */
 export function allocate(shape: Shape, dtype: DType): Tensor {
   const bytes = byteLength(shape, dtype);
@@ -106,19 +112,17 @@ const HOLDS: Readonly<Record<string, readonly DType[]>> = {
 };
 
 function elementsOf(data: unknown, dtype: unknown, what: string): { readonly data: TensorData; readonly dtype: DType } {
-  if (dtype !== undefined && !DTYPES.includes(dtype as DType)) {
-    throw new UhopError('E_DTYPE', `${what}: dtype must be ${DTYPES.join(', ')}, got ${show(dtype)}`);
-  }
+  const said = checkDType(dtype, what);
   const kind = typedArrayKind(data);
   const holds = kind === undefined ? undefined : HOLDS[kind];
   if (!holds) {
     const expected = 'a Float32Array, Float64Array, Uint16Array (bits of f16 or bf16) or Float16Array';
     throw new UhopError('E_DTYPE', `${what} must be ${expected}, got ${show(data)}`, { kind });
   }
-  if (dtype === undefined && holds.length > 1) {
+  if (said === undefined && holds.length > 1) {
     throw new UhopError('E_DTYPE', `${what} is a ${kind}: say whether its bits are dtype 'f16' or 'bf16'`, { kind });
   }
-  const chosen = (dtype ?? holds[0]) as DType;
+  const chosen = said ?? holds[0]!;
   if (!holds.includes(chosen)) {
     throw new UhopError('E_DTYPE', `${what} is a ${kind}, which does not hold ${chosen}`, { kind, dtype });
   }

@@ -19,8 +19,8 @@ function strides(call: Conv2dCall) {
 }
 
 /**
- * out[n,o,y,x] = act(Σ_{c,i,j} x[n, c, y·stride - pad + i·dilation, …] · w[o,c,i,j] + bias[o]) over the taps inside the
- * input, with c over the channels of o's group, in one f64 sum.
+ * out[n,o,y,x] = act(Σ_{c,i,j} x[n, c, y·stride - pad + i·dilation, …] · w[o,c,i,j] + bias[o]) in one f64 sum, c over the
+ * channels of o's group, x zero outside the image.
  */
 export function conv2d(call: Conv2dCall, operands: Operands): void {
   const x = numbers(operands.inputs[0]!, call.dtype);
@@ -68,12 +68,12 @@ function window(
   for (let c = 0; c < channels; c++) {
     for (let i = 0; i < KH; i++) {
       const h = top + i * dilationH;
-      if (h < 0 || h >= H) continue;
       const rowX = fromX + c * step.x.c + h * step.x.h;
       const rowW = fromW + c * step.w.c + i * step.w.h;
       for (let j = 0; j < KW; j++) {
         const at = left + j * dilationW;
-        if (at >= 0 && at < W) sum += x[rowX + at * step.x.w]! * w[rowW + j * step.w.w]!;
+        const inside = h >= 0 && h < H && at >= 0 && at < W;
+        sum += (inside ? x[rowX + at * step.x.w]! : 0) * w[rowW + j * step.w.w]!;
       }
     }
   }

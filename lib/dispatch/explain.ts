@@ -65,12 +65,12 @@ export async function devices(options: { readonly refresh?: boolean | undefined 
   return found.flat();
 }
 
-function why({ path }: Candidate, chosen: Candidate, forced: Forced | undefined): string {
-  if (forced && !isForced({ path, backend: chosen.backend }, forced)) return `not '${forced.id}', which is forced`;
-  if (isRetired(runtime, path.id)) return 'failed a short while ago';
-  if (path.id !== chosen.path.id)
-    return `${(path.seconds / chosen.path.seconds).toPrecision(2)} times the expected time`;
-  return forced ? `forced by ${forced.by}` : 'the least expected time';
+function why(candidate: Candidate, chosen: Candidate, forced: Forced | undefined): string {
+  if (forced && !isForced(candidate, forced)) return `not '${forced.id}', which ${forced.by} asks for`;
+  if (isRetired(runtime, candidate.path.id)) return 'it failed a short while ago';
+  if (candidate.path.id === chosen.path.id) return forced ? `${forced.by} asks for it` : 'the least expected time';
+  const ratio = candidate.path.seconds / chosen.path.seconds;
+  return `expected to take ${ratio < 10 ? ratio.toFixed(1) : Math.round(ratio)} times as long`;
 }
 
 async function passedOver(call: Call): Promise<readonly PassedOver[]> {

@@ -38,7 +38,9 @@ export function select<B extends Backend>(
   const chosen = forced ? all.filter((one) => isForced(one, forced)) : standing(runtime, all);
   const [first, ...rest] = chosen;
   if (first) return [first, ...rest];
-  throw forced ? refusal(backends, call, forced, all) : new UhopError('E_BACKEND_UNAVAILABLE', 'no backend is there');
+  throw forced
+    ? refusal(runtime, backends, call, forced, all)
+    : new UhopError('E_BACKEND_UNAVAILABLE', 'no backend is there');
 }
 
 /** A path that failed lately comes after every other, so that there is always one to try. */
@@ -66,21 +68,27 @@ export function whyNot(backend: Backend): Device | undefined {
   return devices.some(({ usable }) => usable) ? undefined : devices.find(({ reason }) => reason !== undefined);
 }
 
-function refusal(backends: readonly Backend[], call: Call, { id, by }: Forced, all: readonly Candidate[]): UhopError {
+function refusal(
+  runtime: Runtime,
+  backends: readonly Backend[],
+  call: Call,
+  { id, by }: Forced,
+  all: readonly Candidate[],
+): UhopError {
   const name = id.split(':')[0]!;
-  const backend = backends.find((one) => one.id === name);
-  const paths = all.map(({ path }) => path.id);
+  const known = runtime.backends.map((one) => one.id);
+  const backend = runtime.backends.find((one) => one.id === name);
   if (!backend) {
-    const known = backends.map((one) => one.id);
     const meant = nearest(name, known);
     const advice = meant ? `did you mean '${meant}'?` : `there are ${known.join(', ')}`;
     const message = `there is no backend '${name}', which ${by} asks for: ${advice}`;
     return new UhopError('E_BACKEND_UNAVAILABLE', message, { forced: id, backends: known });
   }
+  const paths = all.map(({ path }) => path.id);
   const reason = whyNot(backend)?.reason;
-  const asked = `${call.op} cannot run on '${id}', which ${by} asks for: `;
-  const message = reason
-    ? `${asked}${reason.message}. ${reason.hint}`
-    : `${asked}the paths on offer for this ${call.dtype} call are ${paths.join(', ')}`;
+  let why = `the paths on offer for this ${call.dtype} call are ${paths.join(', ')}`;
+  if (reason) why = `${reason.message}. ${reason.hint}`;
+  else if (!backends.includes(backend)) why = `it cannot answer inside the call; use ${call.op}() instead`;
+  const message = `${call.op} cannot run on '${id}', which ${by} asks for: ${why}`;
   return new UhopError('E_BACKEND_UNAVAILABLE', message, { forced: id, reason, paths });
 }

@@ -33,10 +33,10 @@ export function bind(op: Op, values: readonly unknown[], options: Readonly<Recor
   };
 }
 
-/** Throws `E_DTYPE` unless an operand has the type of the first. */
+/** Throws `E_DTYPE` unless an operand has the call's type. */
 export function sameType(op: Op, dtype: DType, other: DType, name: string): void {
   if (other === dtype) return;
-  const message = `${op.name}: ${op.operands[0]} is ${dtype} but ${name} is ${other}; convert one of them`;
+  const message = `${op.name}: ${name} is ${other}, but the call is ${dtype}; convert one of them`;
   throw new UhopError('E_DTYPE', message, { expected: dtype, got: other });
 }
 

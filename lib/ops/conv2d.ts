@@ -17,7 +17,7 @@ export interface Conv2dAttributes extends Attributes {
   readonly layout?: 'nchw' | 'nhwc' | undefined;
 }
 
-/** ONNX `Conv` in two dimensions; taps in the padding add nothing to a sum. */
+/** ONNX `Conv` in two dimensions. Padding is zeros, multiplied like any other: under an infinite weight it gives NaN. */
 export const conv2d: Op = {
   name: 'conv2d',
   operands: ['x', 'w'],

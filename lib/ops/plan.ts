@@ -1,10 +1,10 @@
 import { type Call, type DType, UhopError } from '../../backends/contract.ts';
-import { asTensor, type TensorLike } from '../tensor.ts';
+import { asTensor, checkDType, type TensorLike } from '../tensor.ts';
 import { checkOptionNames, type Shape } from './arguments.ts';
 import { sameType } from './bind.ts';
 import type { Conv2dAttributes } from './conv2d.ts';
 import { flops, traffic } from './cost.ts';
-import type { Attributes, Op } from './describe.ts';
+import type { Attributes } from './describe.ts';
 import { opNamed } from './index.ts';
 import type { MatmulAttributes } from './matmul.ts';
 import { byteLength, checkShape } from './sizes.ts';
@@ -67,23 +67,20 @@ export function describeCall(
     const expected = `an array of ${op.operands.length}: ${op.operands.join(', ')}`;
     throw new UhopError('E_ARGUMENT', `${caller} ${op.name}: inputs must be ${expected}, each a shape or a tensor`);
   }
-  const operands = inputs.map((input, index) => outline(op, input, op.operands[index]!, options.dtype));
-  const dtype = operands[0]!.dtype;
-  for (const [index, operand] of operands.entries()) sameType(op, dtype, operand.dtype, op.operands[index]!);
-  const bias = options.bias === undefined ? undefined : outline(op, options.bias, 'bias', dtype);
-  if (bias) sameType(op, dtype, bias.dtype, 'bias');
-  const attributes = { ...options, bias: bias?.shape } as Attributes;
-  return op.describe(
-    operands.map(({ shape }) => shape),
-    dtype,
-    attributes,
-  ).call;
+  const names = [...op.operands, 'bias'];
+  const given = options.bias === undefined ? inputs : [...inputs, options.bias];
+  const operands = given.map((operand, index) => outline(operand, `${op.name}: ${names[index]}`));
+  const dtype = checkDType(options.dtype, caller) ?? operands.find((operand) => operand.dtype)?.dtype ?? 'f32';
+  for (const [index, operand] of operands.entries()) {
+    sameType(op, dtype, operand.dtype ?? dtype, names[index]!);
+    byteLength(operand.shape, dtype);
+  }
+  const shapes = operands.map(({ shape }) => shape);
+  const attributes = { ...options, bias: shapes[op.operands.length] } as Attributes;
+  return op.describe(shapes.slice(0, op.operands.length), dtype, attributes).call;
 }
 
-function outline(op: Op, operand: unknown, name: string, dtype: DType = 'f32') {
-  const what = `${op.name}: ${name}`;
-  if (!Array.isArray(operand)) return asTensor(operand, what);
-  const shape = checkShape(operand, what);
-  byteLength(shape, dtype);
-  return { shape, dtype };
+/** An operand's shape, and its dtype where it is a tensor. */
+function outline(operand: unknown, what: string): { readonly shape: Shape; readonly dtype?: DType } {
+  return Array.isArray(operand) ? { shape: checkShape(operand, what) } : asTensor(operand, what);
 }

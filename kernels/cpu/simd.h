@@ -1,0 +1,87 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
+#endif
+
+// The widest vectors of the instruction set that this object is compiled for. Everything here is always inlined and
+// lives in a namespace named after the instruction set, so the linker can never merge a function compiled for one
+// instruction set with another's. FMA is explicit: the compiler contracts nothing (-ffp-contract=off).
+
+#define UHOP_INLINE static inline __attribute__((always_inline))
+
+namespace uhop::UHOP_ISA {
+
+#if defined(__AVX512F__)
+constexpr int kVectorBytes = 64;
+#elif defined(__AVX2__)
+constexpr int kVectorBytes = 32;
+#else
+constexpr int kVectorBytes = 16;
+#endif
+
+template <class T>
+struct Simd {
+  static constexpr int width = kVectorBytes / int(sizeof(T));
+  typedef T V __attribute__((vector_size(kVectorBytes)));
+  typedef T Unaligned __attribute__((vector_size(kVectorBytes), aligned(sizeof(T)), may_alias));
+};
+
+template <class T>
+using Vec = typename Simd<T>::V;
+
+template <class T>
+UHOP_INLINE Vec<T> load(const T* p) {
+  return *reinterpret_cast<const typename Simd<T>::Unaligned*>(p);
+}
+
+template <class T>
+UHOP_INLINE void store(T* p, Vec<T> v) {
+  *reinterpret_cast<typename Simd<T>::Unaligned*>(p) = v;
+}
+
+template <class T>
+UHOP_INLINE Vec<T> splat(T x) {
+  return x - Vec<T>{};
+}
+
+/** The first n of a vector's elements, the rest zero; touches no memory beyond them. */
+template <class T>
+UHOP_INLINE Vec<T> load_first(const T* p, int n) {
+  Vec<T> v{};
+  for (int i = 0; i < n; ++i) v[i] = p[i];
+  return v;
+}
+
+template <class T>
+UHOP_INLINE void store_first(T* p, Vec<T> v, int n) {
+  for (int i = 0; i < n; ++i) p[i] = v[i];
+}
+
+#if defined(__AVX512F__)
+UHOP_INLINE Vec<float> fma(Vec<float> a, Vec<float> b, Vec<float> c) { return _mm512_fmadd_ps(a, b, c); }
+UHOP_INLINE Vec<double> fma(Vec<double> a, Vec<double> b, Vec<double> c) { return _mm512_fmadd_pd(a, b, c); }
+#elif defined(__AVX2__)
+UHOP_INLINE Vec<float> fma(Vec<float> a, Vec<float> b, Vec<float> c) { return _mm256_fmadd_ps(a, b, c); }
+UHOP_INLINE Vec<double> fma(Vec<double> a, Vec<double> b, Vec<double> c) { return _mm256_fmadd_pd(a, b, c); }
+#elif defined(__ARM_NEON)
+UHOP_INLINE Vec<float> fma(Vec<float> a, Vec<float> b, Vec<float> c) { return vfmaq_f32(c, a, b); }
+UHOP_INLINE Vec<double> fma(Vec<double> a, Vec<double> b, Vec<double> c) { return vfmaq_f64(c, a, b); }
+#else
+template <class V>
+UHOP_INLINE V fma(V a, V b, V c) {
+  return a * b + c;
+}
+#endif
+
+/** x > 0 ? x : (x is NaN ? x : 0), so that -0 becomes 0. */
+template <class V>
+UHOP_INLINE V relu(V x) {
+  return x <= 0 ? V{} : x;
+}
+
+}  // namespace uhop::UHOP_ISA

@@ -1,0 +1,167 @@
+#include "work.h"
+
+#include <algorithm>
+
+#include "../cpu/conv.h"
+#include "../cpu/matmul.h"
+#include "../cpu/relu.h"
+#include "../probe/isa.h"
+
+namespace uhop {
+
+namespace {
+
+enum Op { kMatmul, kConv2d, kRelu };
+
+/** Reads the numbers of a call: exact non-negative integers. */
+class Shape {
+ public:
+  explicit Shape(const View& view) : at_(static_cast<const double*>(view.data)), left_(view.length) {
+    if (view.type != napi_float64_array) throw BadArgument{"shape: expected a Float64Array"};
+  }
+  std::size_t number() {
+    if (left_ == 0) throw BadArgument{"shape: too few numbers"};
+    const double value = *at_++;
+    --left_;
+    if (!(value >= 0 && value <= 9007199254740991.0) || value != double(std::size_t(value))) {
+      throw BadArgument{"shape: expected exact non-negative integers"};
+    }
+    return std::size_t(value);
+  }
+  std::size_t positive() {
+    const std::size_t value = number();
+    if (value == 0) throw BadArgument{"shape: expected a positive number"};
+    return value;
+  }
+  bool flag() { return number() != 0; }
+
+ private:
+  const double* at_;
+  std::size_t left_;
+};
+
+template <class T>
+constexpr napi_typedarray_type array_type() {
+  return sizeof(T) == 8 ? napi_float64_array : sizeof(T) == 4 ? napi_float32_array : napi_uint16_array;
+}
+
+template <class T>
+const T* elements(napi_env env, napi_value value, const char* name, std::size_t need) {
+  const View view = view_of(env, value, name);
+  if (view.type != array_type<T>()) throw BadArgument{std::string(name) + ": wrong kind of typed array"};
+  if (view.length < need) {
+    throw BadArgument{std::string(name) + ": holds " + std::to_string(view.length) + " elements, the call needs " +
+                      std::to_string(need)};
+  }
+  return static_cast<const T*>(view.data);
+}
+
+template <class T>
+Operands<T> operands(napi_env env, const napi_value* at, std::size_t x, std::size_t w, std::size_t bias,
+                     std::size_t out) {
+  return {elements<T>(env, at[3], "x", x), w == 0 ? nullptr : elements<T>(env, at[4], "w", w),
+          bias == 0 ? nullptr : elements<T>(env, at[5], "bias", bias),
+          const_cast<T*>(elements<T>(env, at[6], "out", out))};
+}
+
+MatmulCall read_matmul(Shape& shape) {
+  MatmulCall call{.M = shape.number(),
+                  .N = shape.number(),
+                  .K = shape.number(),
+                  .transposeA = shape.flag(),
+                  .transposeB = shape.flag(),
+                  .bias = Bias(std::min<std::size_t>(shape.number(), 2)),
+                  .relu = shape.flag(),
+                  .batch = {}};
+  const std::size_t rank = shape.number();
+  for (std::size_t i = 0; i < rank; ++i) call.batch.push_back({shape.number(), shape.number(), shape.number()});
+  return call;
+}
+
+ConvCall read_conv(Shape& shape) {
+  const ConvCall call{.batch = shape.number(), .C = shape.number(), .H = shape.number(), .W = shape.number(),
+                      .O = shape.number(), .KH = shape.positive(), .KW = shape.positive(), .OH = shape.number(),
+                      .OW = shape.number(), .strideH = shape.positive(), .strideW = shape.positive(),
+                      .dilationH = shape.positive(), .dilationW = shape.positive(), .padTop = shape.number(),
+                      .padLeft = shape.number(), .groups = shape.positive(), .interleaved = shape.flag(),
+                      .bias = shape.flag(), .relu = shape.flag()};
+  if (call.C % call.groups != 0 || call.O % call.groups != 0) {
+    throw BadArgument{"shape: the channels do not divide into the groups"};
+  }
+  // Positions in the padded image are computed as signed 64-bit numbers.
+  constexpr std::size_t most = std::size_t(1) << 48;
+  if (times(call.OH, call.strideH) > most || times(call.OW, call.strideW) > most ||
+      times(call.KH, call.dilationH) > most || times(call.KW, call.dilationW) > most || call.padTop > most ||
+      call.padLeft > most) {
+    throw BadArgument{"shape: the image is too large"};
+  }
+  return call;
+}
+
+[[noreturn]] void refuse_variant() { throw BadArgument{"variant: does not compute this op"}; }
+
+template <class T>
+Work bind_gemm(const GemmVariant<T>& v, napi_env env, const napi_value* at, Shape& shape, Op op) {
+  if (op == kMatmul) {
+    const MatmulCall call = read_matmul(shape);
+    const std::size_t bias = call.bias == Bias::none ? 0 : call.bias == Bias::row ? call.N : 1;
+    const auto data = operands<T>(env, at, call.needA(), call.needB(), bias, call.needOut());
+    return [&v, call, data](const Crew& crew) { return matmul(v, call, data, crew); };
+  }
+  if (op != kConv2d) refuse_variant();
+  const ConvCall call = read_conv(shape);
+  const auto data = operands<T>(env, at, call.needX(), call.needW(), call.bias ? call.O : 0, call.needOut());
+  return [&v, call, data](const Crew& crew) { return conv2d(v, call, data, crew); };
+}
+
+template <class T>
+Work bind_depthwise(DepthwiseKernel<T> kernel, napi_env env, const napi_value* at, Shape& shape, Op op) {
+  if (op != kConv2d) refuse_variant();
+  const ConvCall call = read_conv(shape);
+  if (!call.depthwise()) refuse_variant();
+  const auto data = operands<T>(env, at, call.needX(), call.needW(), call.bias ? call.O : 0, call.needOut());
+  return [kernel, call, data](const Crew& crew) { return depthwise2d(kernel, call, data, crew); };
+}
+
+template <class T>
+Work bind_relu(ReluKernel<T> kernel, napi_env env, const napi_value* at, Shape& shape, Op op) {
+  if (op != kRelu) refuse_variant();
+  const std::size_t length = shape.number();
+  const auto data = operands<T>(env, at, length, 0, 0, length);
+  return [kernel, length, data](const Crew& crew) { return relu(kernel, length, data, crew); };
+}
+
+struct Binder {
+  napi_env env;
+  const napi_value* at;
+  Shape& shape;
+  Op op;
+
+  template <class T>
+  Work operator()(const GemmVariant<T>& v) const {
+    return bind_gemm(v, env, at, shape, op);
+  }
+  template <class T>
+  Work operator()(const DepthwiseKernel<T>& kernel) const {
+    return bind_depthwise<T>(kernel, env, at, shape, op);
+  }
+  template <class T>
+  Work operator()(const ReluKernel<T>& kernel) const {
+    return bind_relu<T>(kernel, env, at, shape, op);
+  }
+};
+
+}  // namespace
+
+BoundCall::BoundCall(napi_env env, const napi_value* at) {
+  const std::uint32_t index = index_of(env, at[0], "variant");
+  if (index >= variants().size()) throw BadArgument{"variant: no such variant"};
+  const Variant& variant = variants()[index];
+  if (!runs_here(variant.isa)) throw BadArgument{std::string("variant: this processor lacks ") + name_of(variant.isa)};
+  threads = std::clamp(index_of(env, at[1], "threads"), 1u, 512u);
+  Shape shape(view_of(env, at[2], "shape"));
+  const std::size_t op = shape.number();
+  work = std::visit(Binder{env, at, shape, Op(std::min<std::size_t>(op, kRelu))}, variant.kernel);
+}
+
+}  // namespace uhop

@@ -1,0 +1,32 @@
+#pragma once
+#include "gemm.h"
+#include "operands.h"
+
+namespace uhop {
+
+/** 2-D convolution, padding resolved; extents as in the TypeScript contract. */
+struct ConvCall {
+  std::size_t batch, C, H, W, O, KH, KW, OH, OW;
+  std::size_t strideH, strideW, dilationH, dilationW;
+  std::size_t padTop, padLeft;
+  std::size_t groups;
+  bool interleaved;  // nhwc
+  bool bias;
+  bool relu;
+
+  std::size_t needX() const { return times(times(batch, C), times(H, W)); }
+  std::size_t needW() const { return times(times(O, C / groups), times(KH, KW)); }
+  std::size_t needOut() const { return times(times(batch, O), times(OH, OW)); }
+  /** What `depthwise2d` computes: one input channel per group, and in nhwc one output channel as well. */
+  bool depthwise() const { return C > 0 && groups == C && (!interleaved || O == C) && KH <= 1024 && KW <= 1024; }
+};
+
+/** Implicit GEMM: panels are packed straight from the image. False when cancelled. Throws std::bad_alloc. */
+template <class T>
+bool conv2d(const GemmVariant<T>& v, const ConvCall& call, const Operands<T>& data, const Crew& crew);
+
+/** Direct loops, one input channel per group. False when cancelled. Throws std::bad_alloc. */
+template <class T>
+bool depthwise2d(DepthwiseKernel<T> kernel, const ConvCall& call, const Operands<T>& data, const Crew& crew);
+
+}  // namespace uhop

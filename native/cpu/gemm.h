@@ -1,0 +1,42 @@
+#pragma once
+#include "panels.h"
+#include "pool.h"
+#include "variants.h"
+
+namespace uhop {
+
+/** C = act(A·B + bias), C row-major with rows `ldc` apart, fully overwritten, never read. K = 0 sums to zero. */
+template <class T>
+struct GemmProblem {
+  std::size_t M;
+  std::size_t N;
+  std::size_t K;
+  const PanelSource<T>* a;
+  const PanelSource<T>* b;
+  T* c;
+  std::size_t ldc;
+  /** bias[i·biasI + j·biasJ] is added to C[i][j]; strides 0 or 1. */
+  const T* bias = nullptr;
+  std::size_t biasI = 0;
+  std::size_t biasJ = 0;
+  bool relu = false;
+};
+
+/** How the loops around the micro-kernel cut one problem; speed only, the sums do not depend on it. */
+struct Blocking {
+  std::size_t rows;
+  std::size_t cols;
+
+  template <class T>
+  static Blocking of(const GemmVariant<T>& v, std::size_t M, std::size_t N);
+};
+
+/** Elements of the buffer for packed panels that `gemm` needs. */
+template <class T>
+std::size_t gemm_scratch(const GemmVariant<T>& v, std::size_t M, std::size_t N, std::size_t K);
+
+/** False when the crew's flag cancelled it. Bits depend on the variant alone, not on threads, blocking or caches. */
+template <class T>
+bool gemm(const GemmVariant<T>& v, const GemmProblem<T>& p, const Crew& crew, T* scratch);
+
+}  // namespace uhop

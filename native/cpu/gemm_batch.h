@@ -1,0 +1,43 @@
+#pragma once
+#include <algorithm>
+
+#include "gemm.h"
+#include "operands.h"
+#include "scratch.h"
+
+namespace uhop {
+
+/**
+ * Runs `count` GEMMs of one size. `with(i, run)` builds problem i and passes it to `run`. Many or small problems go side by
+ * side, one thread each; few large ones go one after the other with all threads inside. The bits are the same.
+ * False when cancelled. Throws std::bad_alloc.
+ */
+template <class T, class With>
+bool gemm_batch(const GemmVariant<T>& v, std::size_t count, std::size_t M, std::size_t N, std::size_t K,
+                const Crew& crew, With&& with) {
+  // Below this many multiply-adds another thread costs more than it brings.
+  constexpr double worthOfThread = 1 << 20;
+  const auto team = [&](double macs) {
+    return Crew{unsigned(std::clamp(macs / worthOfThread, 1.0, double(crew.threads))), crew.cancel};
+  };
+  const double macs = double(M) * double(N) * double(K);
+  const Crew inside = team(macs);
+  const std::size_t elements = gemm_scratch(v, M, N, K);
+
+  if (count == 1 || (inside.threads > 1 && count < 4 * crew.threads)) {
+    const Scratch scratch(times(elements, sizeof(T)));
+    for (std::size_t i = 0; i < count; ++i) {
+      bool completed = false;
+      with(i, [&](const GemmProblem<T>& p) { completed = gemm(v, p, inside, scratch.as<T>()); });
+      if (!completed) return false;
+    }
+    return true;
+  }
+  const Crew across = team(macs * double(count));
+  const Scratch scratch(times(times(elements, sizeof(T)), across.threads));
+  return across.each(count, [&](std::size_t i, unsigned slot) {
+    with(i, [&](const GemmProblem<T>& p) { gemm(v, p, Crew{1, crew.cancel}, scratch.as<T>() + slot * elements); });
+  });
+}
+
+}  // namespace uhop

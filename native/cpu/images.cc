@@ -1,0 +1,97 @@
+#include "images.h"
+
+#include <algorithm>
+
+namespace uhop {
+
+using Offset = std::ptrdiff_t;
+
+template <class T>
+void PlanarImage<T>::pack(std::size_t first, std::size_t count, std::size_t k0, std::size_t kc, std::size_t width,
+                          T* dst) const {
+  for (std::size_t r = 0; r < count; r += width, dst += width * kc) {
+    pack_panel(first + r, std::min(width, count - r), k0, kc, width, dst);
+  }
+}
+
+// The pixels of a panel fall into runs that share an output row; a run is a stretch of one input row.
+template <class T>
+void PlanarImage<T>::pack_panel(std::size_t first, std::size_t count, std::size_t k0, std::size_t kc,
+                                std::size_t width, T* dst) const {
+  const std::size_t taps = call_.KH * call_.KW;
+  std::size_t c = k0 / taps, kh = k0 % taps / call_.KW, kw = k0 % call_.KW;
+  for (std::size_t k = 0; k < kc; ++k, dst += width) {
+    const T* plane = x_ + c * call_.H * call_.W;
+    std::size_t oh = first / call_.OW, ow = first % call_.OW;
+    for (std::size_t done = 0; done < count; ++oh, ow = 0) {
+      const std::size_t n = std::min(count - done, call_.OW - ow);
+      const Offset ih = Offset(oh * call_.strideH + kh * call_.dilationH) - Offset(call_.padTop);
+      const Offset iw = Offset(ow * call_.strideW + kw * call_.dilationW) - Offset(call_.padLeft);
+      const bool inside = ih >= 0 && ih < Offset(call_.H);
+      copy_run(inside ? plane + std::size_t(ih) * call_.W : nullptr, iw, n, dst + done);
+      done += n;
+    }
+    std::fill(dst + count, dst + width, T(0));
+    if (++kw < call_.KW) continue;
+    kw = 0;
+    if (++kh < call_.KH) continue;
+    kh = 0;
+    ++c;
+  }
+}
+
+/** to[i] = row[at + i·strideW] for i < n, zero in the padding. */
+template <class T>
+void PlanarImage<T>::copy_run(const T* row, Offset at, std::size_t n, T* to) const {
+  const Offset stride = Offset(call_.strideW), W = Offset(call_.W), N = Offset(n);
+  const auto first_at_least = [&](Offset x) { return at >= x ? 0 : std::min(N, (x - at + stride - 1) / stride); };
+  const Offset from = row == nullptr ? N : first_at_least(0);
+  const Offset until = std::max(from, first_at_least(W));
+  std::fill(to, to + from, T(0));
+  if (stride == 1) {
+    for (Offset i = from; i < until; ++i) to[i] = row[at + i];
+  } else {
+    for (Offset i = from; i < until; ++i) to[i] = row[at + i * stride];
+  }
+  std::fill(to + until, to + N, T(0));
+}
+
+template <class T>
+void InterleavedImage<T>::pack(std::size_t first, std::size_t count, std::size_t k0, std::size_t kc,
+                               std::size_t width, T* dst) const {
+  for (std::size_t r = 0; r < count; r += width, dst += width * kc) {
+    pack_panel(first + r, std::min(width, count - r), k0, kc, width, dst);
+  }
+}
+
+template <class T>
+void InterleavedImage<T>::pack_panel(std::size_t first, std::size_t count, std::size_t k0, std::size_t kc,
+                                     std::size_t width, T* dst) const {
+  const std::size_t channels = call_.C / call_.groups;
+  for (std::size_t k = 0; k < kc;) {
+    const std::size_t tap = (k0 + k) / channels, c = (k0 + k) % channels;
+    const std::size_t n = std::min(kc - k, channels - c);
+    const T* rows[kMostLanes];
+    for (std::size_t i = 0; i < count; ++i) rows[i] = pixel(first + i, tap / call_.KW, tap % call_.KW, c);
+    interleave(rows, count, n, width, dst + k * width);
+    k += n;
+  }
+  clear_lanes(count, kc, width, dst);
+}
+
+/** Null in the padding. */
+template <class T>
+const T* InterleavedImage<T>::pixel(std::size_t index, std::size_t kh, std::size_t kw, std::size_t c) const {
+  const std::size_t ow = index % call_.OW, oh = index / call_.OW % call_.OH, item = index / call_.OW / call_.OH;
+  const Offset ih = Offset(oh * call_.strideH + kh * call_.dilationH) - Offset(call_.padTop);
+  const Offset iw = Offset(ow * call_.strideW + kw * call_.dilationW) - Offset(call_.padLeft);
+  if (ih < 0 || ih >= Offset(call_.H) || iw < 0 || iw >= Offset(call_.W)) return nullptr;
+  return x_ + ((item * call_.H + std::size_t(ih)) * call_.W + std::size_t(iw)) * call_.C + c;
+}
+
+template class PlanarImage<float>;
+template class PlanarImage<double>;
+template class InterleavedImage<float>;
+template class InterleavedImage<double>;
+
+}  // namespace uhop

@@ -1,0 +1,27 @@
+#pragma once
+#include <cstddef>
+#include <limits>
+
+namespace uhop {
+
+/** Where the data of one call lies. `w` and `bias` are null when the op has none. */
+template <class T>
+struct Operands {
+  const T* x;
+  const T* w;
+  const T* bias;
+  T* out;
+};
+
+/** a·b, or the largest size when that does not fit: such a count fails every comparison with a real length. */
+inline std::size_t times(std::size_t a, std::size_t b) {
+  std::size_t product;
+  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::size_t>::max() : product;
+}
+
+inline std::size_t plus(std::size_t a, std::size_t b) {
+  std::size_t sum;
+  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::size_t>::max() : sum;
+}
+
+}  // namespace uhop

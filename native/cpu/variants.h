@@ -1,0 +1,39 @@
+#pragma once
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "../../kernels/cpu/kernels.h"
+
+namespace uhop {
+
+enum class Isa { baseline, neon, avx2, avx512 };
+enum class DType { f32, f64, f16, bf16 };
+
+template <class T>
+struct GemmVariant {
+  GemmKernel<T> kernel;
+  std::size_t MR;
+  std::size_t NR;
+  std::size_t KC;
+};
+
+using AnyKernel = std::variant<GemmVariant<float>, GemmVariant<double>, DepthwiseKernel<float>, DepthwiseKernel<double>,
+                               ReluKernel<float>, ReluKernel<double>, ReluKernel<F16Bits>, ReluKernel<Bf16Bits>>;
+
+/** One line of variants.inc that this build contains. */
+struct Variant {
+  const char* name;
+  const char* op;
+  DType dtype;
+  Isa isa;
+  AnyKernel kernel;
+};
+
+/** In the order of variants.inc; the index is the handle that JS uses. */
+const std::vector<Variant>& variants();
+
+const char* name_of(Isa isa);
+const char* name_of(DType dtype);
+
+}  // namespace uhop
