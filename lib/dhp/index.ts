@@ -2,6 +2,15 @@
 export * from './errors.ts';
 export type * from './types.ts';
 
+export {
+  type CaseOutcome,
+  type Clock,
+  type ConformanceCase,
+  type ConformanceOptions,
+  type ConformanceReport,
+  conformance,
+  runConformance,
+} from './conform/suite.ts';
 export { type OpenOptions, openStore } from './open.ts';
 export { DEFAULT_BUDGET } from './protocol/budget.ts';
 export { canonical } from './protocol/canonical.ts';

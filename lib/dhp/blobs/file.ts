@@ -108,7 +108,8 @@ export class FileBlobs implements BlobStore {
   }
 
   async #read(sha256: string): Promise<Uint8Array | null> {
-    return readFile(this.#pathOf(sha256)).catch(ignoreAbsent);
+    const bytes = await readFile(this.#pathOf(sha256)).catch(ignoreAbsent);
+    return bytes === null ? null : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
   async #isOld(path: string, olderThanMs: number): Promise<boolean> {

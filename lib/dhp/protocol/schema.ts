@@ -36,6 +36,9 @@ export function resultProblem(schema: Json, result: Json): DhpError | null {
 }
 
 function compileFresh(schema: Json): ValidateFunction {
+  if (schema === null || Array.isArray(schema) || !['object', 'boolean'].includes(typeof schema)) {
+    throw new DhpError('E_SCHEMA', `an output schema must be object or boolean, got ${canonical(schema).slice(0, 80)}`);
+  }
   // One ajv per schema: a shared one would let two schemas with the same $id meet.
   const ajv = new Ajv2020({
     strict: true,
