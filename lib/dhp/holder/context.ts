@@ -54,6 +54,7 @@ export class ClaimContext implements AsyncDisposable {
   #turn: Promise<unknown> = Promise.resolve();
   #ended: string | null = null;
   #uncertain = false;
+  #ending: Promise<unknown> = Promise.resolve();
   #usedUntil: number;
 
   /** Made by `claim`, `recover` and `acquire`. `sentAt` is the monotonic time before the claim was sent to the store. */
@@ -83,7 +84,7 @@ export class ClaimContext implements AsyncDisposable {
       options.signal === undefined ? this.#lease.signal : AbortSignal.any([this.#lease.signal, options.signal]);
     const { progressTimeoutMs } = options;
     seat.beat({ token: this.#token, lease, progressTimeoutMs, moments: this.#lease.moments.buffer }, (error) =>
-      this.#lease.lose(error),
+      this.#lost(error),
     );
   }
 
@@ -124,7 +125,7 @@ export class ClaimContext implements AsyncDisposable {
       });
       this.#handoff = await this.#commit(() => this.#store.checkpoint(this.#token, record));
       this.#usedUntil = now;
-      this.#lease.moments.progressedAt = now;
+      this.#lease.moments.progressedAt = monotonicMs();
       trigger('checkpoint:after-commit');
       this.#stopIfParked();
       return record;
@@ -183,6 +184,12 @@ export class ClaimContext implements AsyncDisposable {
     return turn;
   }
 
+  /** While an end is under way its own answer counts: the heart also finds the claim gone when the end has committed. */
+  async #lost(error: LeaseLost): Promise<void> {
+    await this.#ending;
+    if (this.#ended === null) this.#lease.lose(error);
+  }
+
   async #putBlobs(blobs: Readonly<Record<string, Uint8Array>>): Promise<BlobRef[]> {
     const refs: BlobRef[] = [];
     for (const [name, bytes] of Object.entries(blobs)) {
@@ -199,11 +206,14 @@ export class ClaimContext implements AsyncDisposable {
     this.#uncertain = false;
   }
 
+  /** A repeat is not renewed for: the write that was sent may have ended the claim, and the store knows its own write again. */
   async #commit<T>(write: () => Promise<T>): Promise<T> {
+    let sent = false;
     for (let tries = 1; ; tries += 1) {
       this.#lease.throwIfLost();
       try {
-        if (!this.#lease.isCurrent) await this.#renew();
+        if (!sent && !this.#lease.isCurrent) await this.#renew();
+        sent = true;
         return await write();
       } catch (error) {
         if (error instanceof LeaseLost) this.#lease.lose(error);
@@ -221,10 +231,14 @@ export class ClaimContext implements AsyncDisposable {
     this.#lease.moments.renewedAt = sentAt;
   }
 
-  async #end(how: string, write: () => Promise<Handoff>): Promise<Handoff> {
-    this.#handoff = await this.#commit(write);
-    this.#close(how);
-    return this.#handoff;
+  #end(how: string, write: () => Promise<Handoff>): Promise<Handoff> {
+    const end = this.#commit(write).then((handoff) => {
+      this.#handoff = handoff;
+      this.#close(how);
+      return handoff;
+    });
+    this.#ending = end.catch(() => {});
+    return end;
   }
 
   /** Giving back changes the fence, so a repeat finds the lease gone: then the write before it did what was wanted. */

@@ -53,6 +53,7 @@ export class Supervisor implements AsyncDisposable {
   readonly #onEvent: (event: SupervisorEvent) => void;
   readonly #observations = new Observations();
   #lastRows: LeaseRow[] = [];
+  /** Null unless the loop runs. */
   #lastBreath: number | null = null;
   #term: number | null = null;
   #leaderCheckAt = 0;
@@ -77,6 +78,8 @@ export class Supervisor implements AsyncDisposable {
   start(): void {
     if (this.#running !== null) return;
     this.#stopping = new AbortController();
+    this.#lastBreath = monotonicMs();
+    this.#observations.forgetSilence(this.#lastBreath);
     this.#running = this.#run(this.#stopping.signal);
   }
 
@@ -129,9 +132,9 @@ export class Supervisor implements AsyncDisposable {
 
   /** Called at every step of a running loop: notices when the step before is too long ago. */
   #breathe(): void {
-    if (this.#running === null) return;
+    if (this.#lastBreath === null) return;
     const now = monotonicMs();
-    const gapMs = now - (this.#lastBreath ?? now);
+    const gapMs = now - this.#lastBreath;
     this.#lastBreath = now;
     if (gapMs <= this.#pollMs + PAUSE_SLACK_MS) return;
     this.#observations.forgetSilence(now);
