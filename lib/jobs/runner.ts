@@ -51,6 +51,7 @@ export async function runJob(store: Store, id: string, options: RunOptions = {})
   if (handoff.state === 'completed') return tell(emit, { outcome: 'completed', id, result: resultOf(handoff) });
   const job = readJob(handoff);
   await pathFor(job, store, options);
+  if (signal?.aborted) return tell(emit, { outcome: 'released', id, reason: new Stopped(signal).reason });
   await using claim = await take(store, id, options);
   if (claim === null) return tell(emit, parked(await status(store, id)));
   using stop = stopSignals(claim.signal, signal, graceMs);

@@ -83,7 +83,7 @@ describe('kill -9 of the worker', () => {
         store: storeUrl,
         id,
         onLine: (line, kill) => 'type' in line && line.type === 'tile' && line.index === death && kill('SIGKILL'),
-        trigger: 'tile:start@2=stop',
+        trigger: 'tile:start@2=stop,assemble:start=stop',
       });
       expect(signal).toBe('SIGKILL');
       computed.push(...tilesOf(lines));
@@ -151,7 +151,7 @@ describe('a worker that hangs in a tile while its heart beats', () => {
     const hung = runWorker({
       store: storeUrl,
       id,
-      run: { progressTimeoutMs: 400, ttlMs: 900, heartbeatMs: 100 },
+      run: { progressTimeoutMs: 2000, heartbeatMs: 100 },
       trigger: 'tile:loaded@2=hang',
       onLine: (line, kill) => {
         if (!('type' in line) || line.type !== 'tile') return;
