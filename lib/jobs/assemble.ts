@@ -9,6 +9,7 @@ import { runLength, runOffsets } from './box.ts';
 import type { DoneTile } from './chain.ts';
 import { formatHeader, ITEM_BYTES } from './npy.ts';
 import { checkOutput, outputError, temporaryPath, temporaryPrefix } from './output.ts';
+import { outputBytes } from './result.ts';
 import type { TilePlan } from './types.ts';
 
 const HASH_CHUNK_BYTES = 4 * 1024 * 1024;
@@ -46,7 +47,7 @@ export async function assemble(assembly: Assembly): Promise<Assembled> {
       const damaged = await writeTiles(file, assembly);
       if (damaged.length > 0) return { damaged };
       await file.sync();
-      const sha256 = await hash(file, assembly.signal);
+      const sha256 = await hash(file, outputBytes(assembly.plan), assembly.signal);
       trigger('assemble:before-rename');
       assembly.signal.throwIfAborted();
       await rename(temporary, output);
@@ -106,16 +107,17 @@ async function writeAll(file: FileHandle, bytes: Uint8Array, position: number): 
   }
 }
 
-async function hash(file: FileHandle, signal: AbortSignal): Promise<string> {
+async function hash(file: FileHandle, bytes: number, signal: AbortSignal): Promise<string> {
   const digest = createHash('sha256');
-  const chunk = Buffer.alloc(HASH_CHUNK_BYTES);
-  for (let at = 0; ; ) {
+  const chunk = Buffer.allocUnsafe(Math.min(HASH_CHUNK_BYTES, bytes));
+  for (let at = 0; at < bytes; ) {
     signal.throwIfAborted();
     const { bytesRead } = await file.read(chunk, 0, chunk.length, at);
-    if (bytesRead === 0) return digest.digest('hex');
+    if (bytesRead === 0) throw new Error(`the temporary file of the output ends at ${at} of ${bytes} bytes`);
     digest.update(chunk.subarray(0, bytesRead));
     at += bytesRead;
   }
+  return digest.digest('hex');
 }
 
 async function syncDirectory(path: string): Promise<void> {

@@ -21,7 +21,7 @@ export class NpyFile implements AsyncDisposable {
   readonly #handle: FileHandle;
   /** Content hash and the stamp of the file it was computed from; null before the first hashing. */
   #known: { readonly sha256: string; readonly stamp: string } | null = null;
-  readonly #scratch = Buffer.alloc(MAX_SPAN_BYTES);
+  #scratch = Buffer.alloc(0);
 
   private constructor(path: string, handle: FileHandle, header: NpyHeader, bytes: number) {
     this.path = path;
@@ -57,7 +57,7 @@ export class NpyFile implements AsyncDisposable {
     const before = await this.#stamp();
     if (this.#known?.stamp === before) return this.#known.sha256;
     const hash = createHash('sha256');
-    const chunk = Buffer.alloc(HASH_CHUNK_BYTES);
+    const chunk = Buffer.allocUnsafe(Math.min(HASH_CHUNK_BYTES, this.bytes));
     for (let at = 0; at < this.bytes; ) {
       signal?.throwIfAborted();
       const part = chunk.subarray(0, Math.min(chunk.length, this.bytes - at));
@@ -110,7 +110,9 @@ export class NpyFile implements AsyncDisposable {
   async #readRuns(starts: readonly number[], run: number, into: Uint8Array): Promise<void> {
     const first = starts[0] as number;
     if (starts.length === 1) return this.#read(into, first);
-    const span = this.#scratch.subarray(0, (starts.at(-1) as number) + run - first);
+    const length = (starts.at(-1) as number) + run - first;
+    if (this.#scratch.length < length) this.#scratch = Buffer.allocUnsafeSlow(length);
+    const span = this.#scratch.subarray(0, length);
     await this.#read(span, first);
     starts.forEach((start, i) => into.set(span.subarray(start - first, start - first + run), i * run));
   }

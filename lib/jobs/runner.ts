@@ -40,8 +40,8 @@ const HOPELESS: ReadonlySet<string> = new Set(['E_INPUT_CHANGED', 'E_NPY', 'E_SP
 const NOT_HERE: ReadonlySet<string> = new Set(['E_NUMERICS', 'E_BACKEND_UNAVAILABLE']);
 
 /**
- * Claims a job and works until it is completed, released, failed, parked or lost. A job that is completed already resolves
- * with its result. Rejects without having claimed it: `E_NOT_FOUND`; `E_STATE` when somebody else holds it or it is at an end;
+ * Claims a job and works until it is completed, released, failed, parked or lost. A job that is completed or parked already
+ * resolves as such. Rejects without having claimed it: `E_NOT_FOUND`; `E_STATE` when somebody else holds it or it is at an end;
  * `E_BACKEND_UNAVAILABLE`, `E_NUMERICS` or `E_OUT_OF_MEMORY` when it cannot be done here. Rejects with the store's error when
  * the store fails: then the claim stays until it expires, and nothing that was checkpointed is lost.
  */
@@ -51,16 +51,25 @@ export async function runJob(store: Store, id: string, options: RunOptions = {})
   if (handoff.state === 'completed') return tell(emit, { outcome: 'completed', id, result: resultOf(handoff) });
   const job = readJob(handoff);
   await pathFor(job, store, options);
-  await using claim = await acquire(store, id, {
-    ...leaseOptions(options),
-    workerId: options.workerId ?? workerName(),
-  });
+  if (signal?.aborted) return tell(emit, { outcome: 'released', id, reason: new Stopped(signal).reason });
+  await using claim = await take(store, id, options);
+  if (claim === null) return tell(emit, parked(await status(store, id)));
   using stop = stopSignals(claim.signal, signal, graceMs);
   try {
     const result = await work({ job, store, claim, stop, emit }, options);
     return tell(emit, { outcome: 'completed', id, result });
   } catch (error) {
     return tell(emit, await end(store, claim, error));
+  }
+}
+
+/** The claim; null when the job is parked, which asking for a claim may bring about. */
+async function take(store: Store, id: string, options: RunOptions): Promise<ClaimContext | null> {
+  try {
+    return await acquire(store, id, { ...leaseOptions(options), workerId: options.workerId ?? workerName() });
+  } catch (error) {
+    if (isCode(error, ['E_STATE', 'E_BUDGET']) && (await status(store, id)).state === 'dead') return null;
+    throw error;
   }
 }
 

@@ -1,4 +1,5 @@
 /** From the JSON a person wrote to a `JobSpec`, or to one sentence that says what is wrong with it. */
+import { inspect } from 'node:util';
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import { JobError } from './errors.ts';
 import type { JobOp, JobSpec } from './types.ts';
@@ -83,7 +84,8 @@ const validators: Readonly<Record<JobOp, ValidateFunction<JobSpec>>> = {
 export function parseSpec(json: unknown): JobSpec {
   const spec = (typeof json === 'object' ? json : null) as { op?: unknown; verify?: unknown } | null;
   if (spec === null) throw refuse('', json, 'an object with op, inputs and output');
-  const validate = Object.hasOwn(validators, String(spec.op)) ? validators[spec.op as JobOp] : undefined;
+  const known = typeof spec.op === 'string' && Object.hasOwn(validators, spec.op);
+  const validate = known ? validators[spec.op as JobOp] : undefined;
   if (validate === undefined) throw refuse('/op', spec.op, "'matmul', 'conv2d' or 'relu'");
   if (spec.verify === 'freivalds') {
     throw refuse('/verify', spec.verify, "'none' or 'recompute': Freivalds' check is not part of this version");
@@ -107,7 +109,7 @@ function explain(error: ErrorObject): JobError {
 }
 
 function refuse(at: string, got: unknown, expected: string): JobError {
-  const shown = got === undefined ? 'nothing' : (JSON.stringify(got) ?? String(got)).slice(0, 80);
+  const shown = got === undefined ? 'nothing' : inspect(got, { depth: 1, breakLength: Infinity }).slice(0, 80);
   const where = at === '' ? 'the job spec' : `${at} of the job spec`;
   return new JobError('E_SPEC', `${where}: got ${shown}, expected ${expected}`, { path: at });
 }
