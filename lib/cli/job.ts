@@ -13,8 +13,8 @@ const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
 };
 
 const EXAMPLES = `
-A job spec is JSON; paths in it are relative to the file:
-  { "op": "matmul", "inputs": { "a": "a.npy", "b": "b.npy" }, "attrs": {}, "output": "c.npy" }
+A small spec, to be found in full in \`uhop job run --help\`:
+  { "op": "matmul", "inputs": { "a": "a.npy", "b": "b.npy" }, "output": "c.npy" }
 
 Examples:
   uhop job run spec.json                 the same command goes on after a crash

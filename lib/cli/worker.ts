@@ -13,7 +13,8 @@ const OPS: readonly JobOp[] = ['matmul', 'conv2d', 'relu'];
 
 const EXAMPLES = `
 Any number of workers may share a store. SIGTERM finishes the tile, checkpoints and releases the job, and another
-worker goes on at once; after SIGKILL one goes on as soon as a supervisor has seen the death.
+worker goes on at once. After SIGKILL one of the same host goes on at its next look; a worker that hangs or whose host
+is gone is noticed by \`uhop supervisor\`, after its TTL.
 
 Examples:
   uhop worker

@@ -8,9 +8,9 @@ import { interruptible } from '../signals.ts';
 import { shortId, storeOption } from '../store.ts';
 import { runOptions, type WorkFlags, workOptions } from '../work-options.ts';
 import { describeResult, eventView, isEnd } from './events.ts';
-import { readSpec } from './spec.ts';
+import { readSpec, SPEC_HELP } from './spec.ts';
 
-const EXAMPLES = `
+const EXAMPLES = `${SPEC_HELP}
 Ctrl-C (or SIGTERM) finishes the tile, checkpoints and releases the job; a second one stops at once. However it ended,
 the same command goes on where it stopped. --json prints every event as a line.
 

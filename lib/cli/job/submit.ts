@@ -4,9 +4,9 @@ import { submitJob } from '../../jobs/index.ts';
 import { plural } from '../format.ts';
 import { outputOf } from '../output.ts';
 import { storeOption } from '../store.ts';
-import { readSpec } from './spec.ts';
+import { readSpec, SPEC_HELP } from './spec.ts';
 
-const EXAMPLES = `
+const EXAMPLES = `${SPEC_HELP}
 Submitting the same spec again answers the same job. The id is printed alone on stdout.
 
 Examples:
