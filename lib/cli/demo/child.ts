@@ -43,9 +43,9 @@ export class Child<Event extends { readonly type: string }> implements AsyncDisp
       this.#complaints += text;
     });
     this.#ended = new Promise((resolve) => {
-      this.#process.on('close', (_code, signal) => {
+      this.#process.on('close', (_code, deadly) => {
         this.#over = true;
-        this.#diedOf = signal;
+        this.#diedOf = deadly;
         this.#wake();
         resolve();
       });
