@@ -70,7 +70,7 @@ export function copyOf(data: TensorData, dtype: DType): TensorData {
 }
 
 /** Throws `E_DETACHED` when the memory under `data` is gone: transferred away, or resized below the view. */
-export function checkAttached(data: TensorData | Half, what: string): void {
+function checkAttached(data: TensorData | Half, what: string): void {
   try {
     // The one way to ask that every supported Node has: at() throws on a detached or out-of-bounds view.
     Uint8Array.prototype.at.call(data as Uint8Array, 0);

@@ -10,8 +10,8 @@ import { relu } from './relu.ts';
 
 const ID = 'naive:js';
 
-/** Multiplications and additions, or elements of relu, that plain loops manage in a second on a common core. */
-const FLOPS = 1e9;
+/** Operations a second that plain loops manage on a common core; a fresh process starts slower. */
+const RATES = { matmul: 5e8, conv2d: 2e8, relu: 2e8 } as const;
 const CALL_SECONDS = 2e-7;
 
 const device: Device = {
@@ -48,7 +48,7 @@ export const naive: SyncBackend = {
     {
       id: ID,
       backend: 'naive',
-      seconds: CALL_SECONDS + work(call) / FLOPS,
+      seconds: CALL_SECONDS + work(call) / RATES[call.op],
       source: 'estimate',
       inline: true,
       isa: 'js',

@@ -46,6 +46,11 @@ static void tile(const GemmTile<T>& t) {
   Vec<T> acc[ROWS][VECTORS] = {};
   const T* a = t.a;
   const T* b = t.b;
+#pragma GCC unroll 16
+  for (int i = 0; i < ROWS; ++i) {
+#pragma GCC unroll 16
+    for (int j = 0; j < VECTORS; ++j) __builtin_prefetch(t.c + std::size_t(i) * t.ldc + j * W, 1);
+  }
   for (std::size_t k = 0; k < t.kc; ++k, a += MR, b += NR) {
     Vec<T> row[VECTORS];
 #pragma GCC unroll 16

@@ -5,7 +5,7 @@
  */
 import { type Call, type Operands, type TensorData, UhopError } from '../../backends/contract.ts';
 import type { Bound } from '../ops/bind.ts';
-import { allocate, checkAttached, copyOf, isResizable } from '../tensor.ts';
+import { allocate, copyOf, isResizable } from '../tensor.ts';
 
 /** The user's own arrays, with an output of its own only where the user's overlaps an input. */
 export function inPlace(bound: Bound): Operands {
@@ -15,10 +15,14 @@ export function inPlace(bound: Bound): Operands {
   return { inputs, bias, out: free ? out : allocate(call.outShape, call.dtype).data };
 }
 
-/** Arrays that nobody else can reach. With `borrow`, inputs whose memory cannot change its length stay the user's. */
+/**
+ * Arrays that nobody else can reach. With `borrow`, inputs in shared memory stay where they are; others are copied all the
+ * same, because a buffer that is transferred away may be freed under a running kernel, whatever was promised.
+ */
 export function snapshot(bound: Bound, borrow: boolean): Operands {
   const { call, inputs, bias } = bound;
-  const keep = (data: TensorData): TensorData => (borrow && !isResizable(data) ? data : copyOf(data, call.dtype));
+  const stays = (data: TensorData): boolean => borrow && isShared(data) && !isResizable(data);
+  const keep = (data: TensorData): TensorData => (stays(data) ? data : copyOf(data, call.dtype));
   return {
     inputs: inputs.map(keep),
     bias: bias && keep(bias),
@@ -30,9 +34,9 @@ export function snapshot(bound: Bound, borrow: boolean): Operands {
 export function deliver(bound: Bound, computed: TensorData): TensorData {
   const { call, out } = bound;
   if (out === undefined || out === computed) return computed;
-  checkAttached(out, `${call.op}: out`);
   if (out.length < computed.length) {
-    throw new UhopError('E_DETACHED', `${call.op}: out was resized below its shape while the call ran`);
+    const message = `${call.op}: out was transferred away or resized below its shape while the call ran`;
+    throw new UhopError('E_DETACHED', message);
   }
   out.set(computed);
   return out;

@@ -22,8 +22,8 @@ export interface AsyncOptions extends SyncOptions {
   /** Rejects with `E_ABORTED`, the signal's reason as cause, between two tiles of the work. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * A promise not to touch, transfer or resize the inputs until the call settles, which saves a copy of them. Views of
-   * resizable buffers are copied nevertheless.
+   * A promise not to touch the inputs until the call settles, which saves the copy of those in a `SharedArrayBuffer`.
+   * Other inputs, and views of growable buffers, are copied nevertheless: a broken promise must not crash the process.
    */
   readonly borrow?: boolean | undefined;
 }

@@ -18,8 +18,9 @@ export function runSync(
 ): ResultTensor {
   const op = OPS[name];
   checkOptionNames(`${name}Sync`, options, [...op.attributes, ...SYNC_OPTIONS]);
-  const given = options as Readonly<Record<string, unknown>>;
-  return executeSync(runtime, bind(op, values, given), forcedBy(given.backend));
+  const given: Readonly<Record<string, unknown>> = { ...options };
+  const forced = forcedBy(given.backend);
+  return executeSync(runtime, bind(op, values, given), forced);
 }
 
 /** Everything wrong with the arguments rejects; nothing is thrown. */
@@ -31,10 +32,11 @@ export async function run(
 ): Promise<ResultTensor> {
   const op = OPS[name];
   checkOptionNames(name, options, [...op.attributes, ...ASYNC_OPTIONS]);
-  const given = options as Readonly<Record<string, unknown>>;
+  const given: Readonly<Record<string, unknown>> = { ...options };
+  const forced = forcedBy(given.backend);
   const borrow = checkBoolean(given.borrow, `${name}: borrow`);
   const signal = checkSignal(given.signal, name);
-  return execute(runtime, bind(op, values, given), forcedBy(given.backend), { signal, borrow });
+  return execute(runtime, bind(op, values, given), forced, { signal, borrow });
 }
 
 function checkSignal(signal: unknown, name: string): AbortSignal | undefined {

@@ -2,6 +2,7 @@
 import { type Call, type DType, type Tensor, type TensorData, UhopError } from '../../backends/contract.ts';
 import { asTensor } from '../tensor.ts';
 import type { Attributes, Op } from './describe.ts';
+import { sizeOf } from './sizes.ts';
 
 /** A call with its data. Nothing is copied or allocated yet. */
 export interface Bound {
@@ -14,23 +15,26 @@ export interface Bound {
 
 /** Checks the tensors and attributes of an op. `options` may hold others, which are not looked at. */
 export function bind(op: Op, values: readonly unknown[], options: Readonly<Record<string, unknown>>): Bound {
-  const tensors = values.map((value, index) => asTensor(value, `${op.name}: ${op.operands[index]}`));
-  const bias = options.bias === undefined ? undefined : asTensor(options.bias, `${op.name}: bias`);
+  const named = (value: unknown, name: string): Tensor => asTensor(value, `${op.name}: ${name}`);
+  const tensors = values.map((value, index) => named(value, op.operands[index]!));
+  const bias = options.bias === undefined ? undefined : named(options.bias, 'bias');
+  const out = options.out === undefined ? undefined : named(options.out, 'out');
   const { dtype } = tensors[0]!;
   for (const [index, { dtype: other }] of tensors.entries()) sameType(op, dtype, other, op.operands[index]!);
   if (bias) sameType(op, dtype, bias.dtype, 'bias');
   const attributes = { ...options, bias: bias?.shape } as Attributes;
-  const { call, order } = op.describe(
-    tensors.map(({ shape }) => shape),
-    dtype,
-    attributes,
-  );
-  return {
-    call,
-    inputs: order.map((index) => tensors[index]!.data),
-    bias: bias?.data,
-    out: options.out === undefined ? undefined : destination(op, asTensor(options.out, `${op.name}: out`), call),
-  };
+  const shapes = tensors.map(({ shape }) => shape);
+  const { call, order } = op.describe(shapes, dtype, attributes);
+  if (out) checkOut(op, out, call);
+  for (const tensor of [...tensors, bias, out]) if (tensor) checkWhole(op, tensor);
+  return { call, inputs: order.map((index) => tensors[index]!.data), bias: bias?.data, out: out?.data };
+}
+
+/** A getter on a later argument may have taken the memory of an earlier one away. */
+function checkWhole(op: Op, { data, shape }: Tensor): void {
+  if (data.length === sizeOf(shape)) return;
+  const message = `${op.name}: the memory of [${shape.join(', ')}] went away while the arguments were read`;
+  throw new UhopError('E_DETACHED', message, { shape });
 }
 
 /** Throws `E_DTYPE` unless an operand has the call's type. */
@@ -40,15 +44,10 @@ export function sameType(op: Op, dtype: DType, other: DType, name: string): void
   throw new UhopError('E_DTYPE', message, { expected: dtype, got: other });
 }
 
-function destination(op: Op, out: Tensor, call: Call): TensorData {
-  sameType(op, call.dtype, out.dtype, 'out');
+function checkOut(op: Op, { shape, dtype }: Tensor, call: Call): void {
+  sameType(op, call.dtype, dtype, 'out');
   const { outShape } = call;
-  if (out.shape.length === outShape.length && out.shape.every((extent, axis) => extent === outShape[axis])) {
-    return out.data;
-  }
-  const [got, expected] = [out.shape.join(', '), outShape.join(', ')];
-  throw new UhopError('E_SHAPE', `${op.name}: out is [${got}], the result is [${expected}]`, {
-    expected: outShape,
-    got: out.shape,
-  });
+  if (shape.length === outShape.length && shape.every((extent, axis) => extent === outShape[axis])) return;
+  const message = `${op.name}: out is [${shape.join(', ')}], the result is [${outShape.join(', ')}]`;
+  throw new UhopError('E_SHAPE', message, { expected: outShape, got: shape });
 }

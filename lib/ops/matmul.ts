@@ -60,17 +60,13 @@ function describe(a: Shape, b: Shape, dtype: DType, attributes: MatmulAttributes
     activation: checkChoice(attributes.activation, ['none', 'relu'], 'matmul: activation'),
     outShape,
   };
-  return { call: foldBatch(call), order: [0, 1] };
+  const oneB = sizeOf(right.batch) === 1;
+  return { call: oneB && !transposeA ? foldBatch(call) : call, order: [0, 1] };
 }
 
-/** Many items of one b under each other are one tall product. */
+/** Items under each other, all times one b, are one tall product. */
 function foldBatch(call: MatmulCall): MatmulCall {
-  const { batch, M, K } = call;
-  const dense = broadcastStrides(batch, batch, M * K);
-  const shared = call.batchStridesB.every((stride) => stride === 0);
-  const follows = call.batchStridesA.every((stride, axis) => stride === dense[axis]);
-  if (call.transposeA || batch.length === 0 || !shared || !follows) return call;
-  return { ...call, M: sizeOf([...batch, M]), batch: [], batchStridesA: [], batchStridesB: [] };
+  return { ...call, M: sizeOf([...call.batch, call.M]), batch: [], batchStridesA: [], batchStridesB: [] };
 }
 
 function matrix(shape: Shape, name: string, transpose: boolean) {

@@ -10,17 +10,21 @@ export function checkShape(shape: unknown, what: string): Shape {
 
 /** How many elements a shape holds. */
 export function sizeOf(shape: Shape): number {
-  return exact(shape, `a shape of [${shape.join(', ')}] elements`);
+  return times(shape, 1) ?? refuse(shape, 'elements');
 }
 
 /** Bytes of a dense tensor. */
 export function byteLength(shape: Shape, dtype: DType): number {
-  return exact([...shape, BYTES_PER_ELEMENT[dtype]], `a tensor of [${shape.join(', ')}] ${dtype}`);
+  return times(shape, BYTES_PER_ELEMENT[dtype]) ?? refuse(shape, `${dtype} elements, in bytes,`);
 }
 
-function exact(factors: Shape, what: string): number {
-  if (factors.includes(0)) return 0;
-  const product = factors.reduce((whole, factor) => whole * factor, 1);
+function times(shape: Shape, unit: number): number | undefined {
+  let product = unit;
+  for (const extent of shape) product *= extent;
   if (product <= Number.MAX_SAFE_INTEGER) return product;
-  throw new UhopError('E_LIMIT', `${what} is larger than 2^53 - 1 bytes or elements`, { factors });
+  return shape.includes(0) ? 0 : undefined;
+}
+
+function refuse(shape: Shape, what: string): never {
+  throw new UhopError('E_LIMIT', `[${shape.join(', ')}] ${what} are more than 2^53 - 1`, { shape });
 }

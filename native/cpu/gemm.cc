@@ -6,80 +6,152 @@
 
 namespace uhop {
 
+// The loops of BLIS, with these changes. The k loop is inside the task that owns a tile of C, which therefore stays in the
+// cache of one core. A panel that several tasks need is packed before them, for as many k blocks at once as the budget
+// holds, so the threads meet twice per outer block and not twice per k block. A panel that one task needs is packed by
+// that task, just before use, into a buffer that stays in its cache.
+
 namespace {
 
-constexpr std::size_t kPackedBytes = 8 << 20;
+constexpr std::size_t kPackedBytesA = 8 << 20;
+constexpr std::size_t kPackedBytesB = 16 << 20;
+constexpr std::size_t kMostColumns = 8192;
 
 constexpr std::size_t parts(std::size_t n, std::size_t size) { return (n + size - 1) / size; }
 constexpr std::size_t round_up(std::size_t n, std::size_t to) { return parts(n, to) * to; }
 
-/** The largest multiple of `unit` whose `bytes` each fit in `budget`, at least one unit, at most what n needs. */
-std::size_t fit(std::size_t budget, std::size_t bytes, std::size_t unit, std::size_t n) {
-  return std::min(std::max(unit, budget / bytes / unit * unit), round_up(n, unit));
+/** The largest multiple of `unit` within `most`, at least one unit, at most what n needs. */
+std::size_t fit(std::size_t most, std::size_t unit, std::size_t n) {
+  return std::min(std::max<std::size_t>(most / unit, 1) * unit, round_up(n, unit));
 }
+
+struct Extent {
+  std::size_t rows;
+  std::size_t cols;
+};
 
 /** Rows and columns of C that one task computes: halved until every thread has several tasks. */
 template <class T>
-Blocking tasks_of(const GemmVariant<T>& v, std::size_t rows, std::size_t cols, unsigned threads) {
+Extent tile_of(const GemmVariant<T>& v, Extent whole, unsigned threads) {
   const std::size_t half = caches().l2 / 2 / (v.KC * sizeof(T));
-  Blocking task{fit(half * 2 / 3, 1, v.MR, rows), fit(half, 1, v.NR, cols)};
+  Extent tile{fit(half * 2 / 3, v.MR, whole.rows), fit(half, v.NR, whole.cols)};
   const auto halve = [](std::size_t n, std::size_t unit) { return round_up(parts(n, 2), unit); };
-  while (threads > 1 && parts(rows, task.rows) * parts(cols, task.cols) < 4 * threads) {
-    if (task.cols > 2 * v.NR && task.cols >= task.rows) {
-      task.cols = halve(task.cols, v.NR);
-    } else if (task.rows > v.MR) {
-      task.rows = halve(task.rows, v.MR);
-    } else if (task.cols > v.NR) {
-      task.cols = halve(task.cols, v.NR);
+  while (threads > 1 && parts(whole.rows, tile.rows) * parts(whole.cols, tile.cols) < 4 * threads) {
+    if (tile.cols > 2 * v.NR && tile.cols >= tile.rows) {
+      tile.cols = halve(tile.cols, v.NR);
+    } else if (tile.rows > v.MR) {
+      tile.rows = halve(tile.rows, v.MR);
+    } else if (tile.cols > v.NR) {
+      tile.cols = halve(tile.cols, v.NR);
     } else {
       break;
     }
   }
-  return task;
+  return tile;
 }
 
-/** One block of the three outer loops: columns [j0, j0+nj), contracted [k0, k0+kc), rows [i0, i0+ni). */
-template <class T>
-struct Block {
-  std::size_t j0, nj, k0, kc, i0, ni;
-  T* packedA;
-  T* packedB;
+/** How one problem is cut. Speed only: the sums are the same for every plan. */
+struct Plan {
+  Extent outer;
+  std::size_t depth;
+  Extent tile;
+  bool sharedA;
+  bool sharedB;
+  /** Elements of the shared panels, and of those of one thread. */
+  std::size_t panelsA;
+  std::size_t panelsB;
+  std::size_t privateA;
+  std::size_t privateB;
+
+  template <class T>
+  Plan(const GemmVariant<T>& v, std::size_t M, std::size_t N, std::size_t K, unsigned threads) {
+    outer.cols = fit(kMostColumns, v.NR, N);
+    depth = fit(kPackedBytesB / (outer.cols * sizeof(T)), v.KC, std::max<std::size_t>(K, 1));
+    outer.rows = fit(kPackedBytesA / (depth * sizeof(T)), v.MR, M);
+    tile = tile_of(v, outer, threads);
+    sharedA = N > tile.cols;
+    sharedB = M > tile.rows;
+    const std::size_t deep = std::min(depth, K), kc = std::min(v.KC, K);
+    panelsA = sharedA ? outer.rows * deep : 0;
+    panelsB = sharedB ? outer.cols * deep : 0;
+    privateA = sharedA ? 0 : tile.rows * kc;
+    privateB = sharedB ? 0 : tile.cols * kc;
+  }
+
+  std::size_t elements(unsigned threads) const { return panelsA + panelsB + threads * (privateA + privateB); }
 };
 
+/** The loops over one outer block: rows [i0, i0+ni), columns [j0, j0+nj), contracted [k0, k0+nk). */
 template <class T>
-bool pack_block(const GemmVariant<T>& v, const GemmProblem<T>& p, const Block<T>& b, bool withB, const Crew& crew) {
-  const std::size_t stepA = v.MR * 4, stepB = v.NR * 4;
-  const std::size_t countA = parts(b.ni, stepA), countB = withB ? parts(b.nj, stepB) : 0;
-  return crew.each(countA + countB, [&](std::size_t i, unsigned) {
-    if (i < countA) {
-      const std::size_t r = i * stepA;
-      p.a->pack(b.i0 + r, std::min(stepA, b.ni - r), b.k0, b.kc, v.MR, b.packedA + r * b.kc);
-    } else {
-      const std::size_t r = (i - countA) * stepB;
-      p.b->pack(b.j0 + r, std::min(stepB, b.nj - r), b.k0, b.kc, v.NR, b.packedB + r * b.kc);
-    }
-  });
-}
+class Block {
+ public:
+  std::size_t i0, ni, j0, nj, k0, nk;
+  const GemmVariant<T>& v;
+  const GemmProblem<T>& p;
+  const Plan& plan;
+  T* scratch;
 
-template <class T>
-bool multiply_block(const GemmVariant<T>& v, const GemmProblem<T>& p, const Block<T>& b, const Crew& crew) {
-  const Blocking task = tasks_of(v, b.ni, b.nj, crew.threads);
-  const std::size_t across = parts(b.nj, task.cols);
-  const bool finish = b.k0 + b.kc == p.K && (p.bias != nullptr || p.relu);
-  return crew.each(parts(b.ni, task.rows) * across, [&](std::size_t index, unsigned) {
-    const std::size_t iFrom = index / across * task.rows, iTo = std::min(b.ni, iFrom + task.rows);
-    const std::size_t jFrom = index % across * task.cols, jTo = std::min(b.nj, jFrom + task.cols);
-    for (std::size_t i = iFrom; i < iTo; i += v.MR) {
-      for (std::size_t j = jFrom; j < jTo; j += v.NR) {
-        const std::size_t row = b.i0 + i, col = b.j0 + j;
-        v.kernel({.a = b.packedA + i * b.kc,
-                  .b = b.packedB + j * b.kc,
-                  .kc = b.kc,
+  bool pack_shared(bool withA, bool withB, const Crew& crew) const {
+    const std::size_t stepA = v.MR * 4, stepB = v.NR * 4;
+    const std::size_t countA = withA ? parts(ni, stepA) : 0, count = countA + (withB ? parts(nj, stepB) : 0);
+    return crew.each(count * parts(nk, v.KC), [&](std::size_t task, unsigned) {
+      const std::size_t k = task / count * v.KC, i = task % count;
+      if (i < countA) {
+        pack_a(i * stepA, std::min(stepA, ni - i * stepA), k, shared_a(k) + i * stepA * depth_at(k));
+      } else {
+        const std::size_t j = (i - countA) * stepB;
+        pack_b(j, std::min(stepB, nj - j), k, shared_b(k) + j * depth_at(k));
+      }
+    });
+  }
+
+  bool multiply(const Crew& crew) const {
+    const Extent& tile = plan.tile;
+    const std::size_t across = parts(nj, tile.cols);
+    return crew.each(parts(ni, tile.rows) * across, [&](std::size_t task, unsigned slot) {
+      const std::size_t i = task / across * tile.rows, j = task % across * tile.cols;
+      const Extent part{std::min(tile.rows, ni - i), std::min(tile.cols, nj - j)};
+      T* const ownA = scratch + plan.panelsA + plan.panelsB + slot * (plan.privateA + plan.privateB);
+      T* const ownB = ownA + plan.privateA;
+      std::size_t k = 0;
+      do {
+        if (!plan.sharedA) pack_a(i, part.rows, k, ownA);
+        if (!plan.sharedB) pack_b(j, part.cols, k, ownB);
+        const T* const a = plan.sharedA ? shared_a(k) + i * depth_at(k) : ownA;
+        const T* const b = plan.sharedB ? shared_b(k) + j * depth_at(k) : ownB;
+        multiply_tile(i, j, part, k, a, b);
+        k += v.KC;
+      } while (k < nk && !crew.cancelled());
+    });
+  }
+
+ private:
+  std::size_t depth_at(std::size_t k) const { return std::min(v.KC, nk - k); }
+  T* shared_a(std::size_t k) const { return scratch + round_up(ni, v.MR) * k; }
+  T* shared_b(std::size_t k) const { return scratch + plan.panelsA + round_up(nj, v.NR) * k; }
+  void pack_a(std::size_t i, std::size_t count, std::size_t k, T* to) const {
+    p.a->pack(i0 + i, count, k0 + k, depth_at(k), v.MR, to);
+  }
+  void pack_b(std::size_t j, std::size_t count, std::size_t k, T* to) const {
+    p.b->pack(j0 + j, count, k0 + k, depth_at(k), v.NR, to);
+  }
+
+  // The A panel stays in the first cache while the tile's B panels pass by from the second.
+  void multiply_tile(std::size_t iFrom, std::size_t jFrom, const Extent& part, std::size_t k, const T* a,
+                     const T* b) const {
+    const std::size_t kc = depth_at(k);
+    const bool finish = k0 + k + kc == p.K && (p.bias != nullptr || p.relu);
+    for (std::size_t i = 0; i < part.rows; i += v.MR) {
+      for (std::size_t j = 0; j < part.cols; j += v.NR) {
+        const std::size_t row = i0 + iFrom + i, col = j0 + jFrom + j;
+        v.kernel({.a = a + i * kc,
+                  .b = b + j * kc,
+                  .kc = kc,
                   .c = p.c + row * p.ldc + col,
                   .ldc = p.ldc,
-                  .m = int(std::min(v.MR, b.ni - i)),
-                  .n = int(std::min(v.NR, b.nj - j)),
-                  .accumulate = b.k0 > 0,
+                  .m = int(std::min(v.MR, part.rows - i)),
+                  .n = int(std::min(v.NR, part.cols - j)),
+                  .accumulate = k0 + k > 0,
                   .finish = finish,
                   .relu = p.relu,
                   .bias = p.bias == nullptr ? nullptr : p.bias + row * p.biasI + col * p.biasJ,
@@ -87,44 +159,39 @@ bool multiply_block(const GemmVariant<T>& v, const GemmProblem<T>& p, const Bloc
                   .biasJ = p.biasJ});
       }
     }
-  });
-}
+  }
+};
 
 }  // namespace
 
 template <class T>
-Blocking Blocking::of(const GemmVariant<T>& v, std::size_t M, std::size_t N) {
-  const std::size_t budget = std::min(kPackedBytes, std::max<std::size_t>(caches().l3 / 2, 1 << 20));
-  return {fit(budget / 2, v.KC * sizeof(T), v.MR, M), fit(budget, v.KC * sizeof(T), v.NR, N)};
-}
-
-template <class T>
-std::size_t gemm_scratch(const GemmVariant<T>& v, std::size_t M, std::size_t N, std::size_t K) {
-  const Blocking outer = Blocking::of(v, M, N);
-  return (outer.rows + outer.cols) * std::min(v.KC, K);
+std::size_t gemm_scratch(const GemmVariant<T>& v, std::size_t M, std::size_t N, std::size_t K, unsigned threads) {
+  return Plan(v, M, N, K, threads).elements(threads);
 }
 
 template <class T>
 bool gemm(const GemmVariant<T>& v, const GemmProblem<T>& p, const Crew& crew, T* scratch) {
-  const Blocking outer = Blocking::of(v, p.M, p.N);
-  T* const packedB = scratch;
-  T* const packedA = scratch + outer.cols * std::min(v.KC, p.K);
-  for (std::size_t j0 = 0; j0 < p.N; j0 += outer.cols) {
+  const Plan plan(v, p.M, p.N, p.K, crew.threads);
+  for (std::size_t j0 = 0; j0 < p.N; j0 += plan.outer.cols) {
     std::size_t k0 = 0;
     do {
-      for (std::size_t i0 = 0; i0 < p.M; i0 += outer.rows) {
-        const Block<T> block{j0, std::min(outer.cols, p.N - j0), k0, std::min(v.KC, p.K - k0),
-                             i0, std::min(outer.rows, p.M - i0), packedA, packedB};
-        if (!pack_block(v, p, block, i0 == 0, crew) || !multiply_block(v, p, block, crew)) return false;
+      for (std::size_t i0 = 0; i0 < p.M; i0 += plan.outer.rows) {
+        const Block<T> block{i0, std::min(plan.outer.rows, p.M - i0),
+                             j0, std::min(plan.outer.cols, p.N - j0),
+                             k0, std::min(plan.depth, p.K - k0),
+                             v,  p,
+                             plan, scratch};
+        const bool packed = block.pack_shared(plan.sharedA, plan.sharedB && i0 == 0, crew);
+        if (!packed || !block.multiply(crew)) return false;
       }
-      k0 += v.KC;
+      k0 += plan.depth;
     } while (k0 < p.K);
   }
   return true;
 }
 
-template std::size_t gemm_scratch(const GemmVariant<float>&, std::size_t, std::size_t, std::size_t);
-template std::size_t gemm_scratch(const GemmVariant<double>&, std::size_t, std::size_t, std::size_t);
+template std::size_t gemm_scratch(const GemmVariant<float>&, std::size_t, std::size_t, std::size_t, unsigned);
+template std::size_t gemm_scratch(const GemmVariant<double>&, std::size_t, std::size_t, std::size_t, unsigned);
 template bool gemm(const GemmVariant<float>&, const GemmProblem<float>&, const Crew&, float*);
 template bool gemm(const GemmVariant<double>&, const GemmProblem<double>&, const Crew&, double*);
 

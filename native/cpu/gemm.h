@@ -22,18 +22,9 @@ struct GemmProblem {
   bool relu = false;
 };
 
-/** How the loops around the micro-kernel cut one problem; speed only, the sums do not depend on it. */
-struct Blocking {
-  std::size_t rows;
-  std::size_t cols;
-
-  template <class T>
-  static Blocking of(const GemmVariant<T>& v, std::size_t M, std::size_t N);
-};
-
-/** Elements of the buffer for packed panels that `gemm` needs. */
+/** Elements of the buffer for packed panels that `gemm` needs with so many threads. */
 template <class T>
-std::size_t gemm_scratch(const GemmVariant<T>& v, std::size_t M, std::size_t N, std::size_t K);
+std::size_t gemm_scratch(const GemmVariant<T>& v, std::size_t M, std::size_t N, std::size_t K, unsigned threads);
 
 /** False when the crew's flag cancelled it. Bits depend on the variant alone, not on threads, blocking or caches. */
 template <class T>

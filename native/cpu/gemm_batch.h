@@ -22,10 +22,9 @@ bool gemm_batch(const GemmVariant<T>& v, std::size_t count, std::size_t M, std::
   };
   const double macs = double(M) * double(N) * double(K);
   const Crew inside = team(macs);
-  const std::size_t elements = gemm_scratch(v, M, N, K);
 
   if (count == 1 || (inside.threads > 1 && count < 4 * crew.threads)) {
-    const Scratch scratch(times(elements, sizeof(T)));
+    const Scratch scratch(times(gemm_scratch(v, M, N, K, inside.threads), sizeof(T)));
     for (std::size_t i = 0; i < count; ++i) {
       bool completed = false;
       with(i, [&](const GemmProblem<T>& p) { completed = gemm(v, p, inside, scratch.as<T>()); });
@@ -34,6 +33,7 @@ bool gemm_batch(const GemmVariant<T>& v, std::size_t count, std::size_t M, std::
     return true;
   }
   const Crew across = team(macs * double(count));
+  const std::size_t elements = gemm_scratch(v, M, N, K, 1);
   const Scratch scratch(times(times(elements, sizeof(T)), across.threads));
   return across.each(count, [&](std::size_t i, unsigned slot) {
     with(i, [&](const GemmProblem<T>& p) { gemm(v, p, Crew{1, crew.cancel}, scratch.as<T>() + slot * elements); });

@@ -86,6 +86,7 @@ describe('conv2d padding', () => {
 describe('conv2d shapes that cannot be', () => {
   it.each([
     ['an effective kernel above the input', [1, 1, 3, 3], [1, 1, 2, 2], { dilation: [5, 4] }, /6x5.*3x3/s],
+    ['one too tall even when padded', [1, 1, 1, 9], [1, 1, 4, 2], { padding: 1 }, /4x2.*3x11/s],
     ['one too wide even when padded', [1, 1, 9, 1], [1, 1, 2, 4], { padding: 1 }, /2x4.*11x3/s],
     ['groups that do not divide C', [1, 2, 4, 4], [4, 2, 4, 4], { groups: 4 }, /groups 4/],
     ['negative groups', [1, 2, 4, 4], [4, 2, 4, 4], { groups: -1 }, /groups.*-1/],

@@ -1,6 +1,7 @@
 import { type DataInput, matmulSync, relu, reluSync, tensor, type TensorLike } from 'uhop';
 import { describe, expect, it } from 'vitest';
 import { resizable } from '../support/memory.ts';
+import { pathsOf } from '../support/paths.ts';
 
 const coded = (code: string, message: RegExp) =>
   expect.objectContaining({ name: 'UhopError', code, message: expect.stringMatching(message) });
@@ -118,5 +119,24 @@ describe('memory that is gone', () => {
     const one = { data: new Float32Array(1), shape: [1, 1] };
     expect(() => matmulSync(one, one, { bias: { data, shape: [1] } })).toThrow(gone);
     expect(() => matmulSync(one, one, { out: { data, shape: [1, 1] } })).toThrow(gone);
+  });
+
+  it('an operand that a getter of the next one takes away', async () => {
+    const taking = (data: Float32Array): TensorLike => ({
+      data: new Float32Array(4),
+      get shape() {
+        structuredClone(data.buffer, { transfer: [data.buffer as ArrayBuffer] });
+        return [2, 2];
+      },
+    });
+    for (const backend of await pathsOf('matmul', [
+      tensor(new Float32Array(4), [2, 2]),
+      tensor(new Float32Array(4), [2, 2]),
+    ])) {
+      const a = tensor(new Float32Array(4), [2, 2]);
+      expect(() => matmulSync(a, taking(a.data as Float32Array), { backend })).toThrow(
+        coded('E_DETACHED', /went away while the arguments were read/),
+      );
+    }
   });
 });

@@ -1,5 +1,6 @@
 import { matmul, matmulSync, relu, tensor, type Tensor } from 'uhop';
 import { describe, expect, it } from 'vitest';
+import { inFreshProcess } from '../support/fresh.ts';
 import { growable, guarded, guardsHold, resizable, shared, takeAway } from '../support/memory.ts';
 import { callAsync, callSync, onEveryPath, type OpName, type Options, pathsOf } from '../support/paths.ts';
 import { integers } from '../support/random.ts';
@@ -93,16 +94,39 @@ describe('the result is of the inputs as they were at the call', () => {
     }
   });
 
-  it('borrowed inputs are read where they are and left alone', async () => {
+  it.each([false, true])('borrowed inputs are read and left alone (shared: %s)', async (isShared) => {
     const [a, b] = [ones(ROWS, DIM), ones(DIM, DIM)];
+    const right = isShared ? tensor(shared(b.data), [DIM, DIM]) : b;
     for (const backend of await largePaths()) {
-      const { data } = await matmul(a, b, { backend, borrow: true });
+      const { data } = await matmul(a, right, { backend, borrow: true });
       expect(
         data.every((value: number) => value === DIM),
         backend,
       ).toBe(true);
     }
-    expect(a.data.every((value: number) => value === 1) && b.data.every((value: number) => value === 1)).toBe(true);
+    expect([a, right].every(({ data }) => data.every((value: number) => value === 1))).toBe(true);
+  });
+
+  it('a borrowed buffer that is transferred away and freed crashes nothing', async () => {
+    const body = `
+      const ones = () => uhop.tensor(new Float32Array(1500 * 1500).fill(1), [1500, 1500]);
+      const begin = (backend) => {
+        const [a, b] = [ones(), ones()];
+        const running = uhop.matmul(a, b, { borrow: true, backend });
+        for (const { data: { buffer } } of [a, b]) structuredClone(buffer, { transfer: [buffer] });
+        return running;
+      };
+      const { ranking } = await uhop.explain('matmul', [[1500, 1500], [1500, 1500]]);
+      const beside = ranking.filter(({ path }) => path !== 'naive:js');
+      const wrong = [];
+      for (const { path } of beside) {
+        let settled = false;
+        const running = begin(path).finally(() => { settled = true; });
+        while (!settled) { gc(); await new Promise(setImmediate); }
+        if ((await running).data.some((value) => value !== 1500)) wrong.push(path);
+      }
+      return wrong;`;
+    expect(await inFreshProcess(body, {}, ['--expose-gc'])).toMatchObject({ answer: [] });
   });
 });
 
@@ -209,11 +233,11 @@ describe('out that overlaps an input', () => {
 
   it('the same shared memory under two buffers', async () => {
     for (const backend of await pathsOf('matmul', [ones(4, 4), ones(4, 4)])) {
-      const a = shared(counting(16));
-      const alias = new Float32Array(structuredClone(a.buffer as SharedArrayBuffer));
-      const b = made(counting(16, 3), [4, 4]);
-      matmulSync(tensor(a, [4, 4]), b, { out: tensor(alias, [4, 4]), backend });
-      expect(f32(a), backend).toEqual(expected);
+      const b = shared(counting(16, 3));
+      const alias = new Float32Array(structuredClone(b.buffer as SharedArrayBuffer));
+      const a = made(counting(16), [4, 4]);
+      matmulSync(a, tensor(b, [4, 4]), { out: tensor(alias, [4, 4]), backend });
+      expect(f32(b), backend).toEqual(expected);
     }
   });
 

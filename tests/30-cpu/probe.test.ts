@@ -1,0 +1,96 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import type { Device } from '../../backends/contract.ts';
+import { addon, cpu, matmulCall } from '../support/native.ts';
+
+const script = fileURLToPath(new URL('../support/forced-isa.mjs', import.meta.url));
+
+function child(env: Readonly<Record<string, string>>): { device: Device; paths: string[]; results: boolean[] } {
+  const { UHOP_ISA: _isa, UHOP_THREADS: _threads, UHOP_DISABLE: _disable, ...clean } = process.env;
+  const options = { env: { ...clean, ...env }, encoding: 'utf8' } as const;
+  const { status, stdout, stderr } = spawnSync(process.execPath, [script], options);
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  return JSON.parse(stdout) as { device: Device; paths: string[]; results: boolean[] };
+}
+
+const here = [
+  ...new Set(
+    addon()
+      .variants.filter(({ runsHere }) => runsHere)
+      .map(({ isa }) => isa),
+  ),
+];
+
+describe('the probe', () => {
+  it('is usable after its self-test, with instruction sets, threads and memory', async () => {
+    const [device] = await cpu.probe();
+    expect(device).toMatchObject({ id: 'cpu', backend: 'cpu', built: true, present: true, usable: true });
+    expect(device!.features).toEqual(here);
+    expect(device!.threads).toBeGreaterThanOrEqual(1);
+    expect(device!.memoryBytes).toBeGreaterThan(0);
+    expect(device).not.toHaveProperty('reason');
+  });
+
+  it('offers one path per instruction set, each known by kernel and instruction set', () => {
+    const paths = cpu.paths(matmulCall(512, 512, 512));
+    expect(paths.map(({ id }) => id)).toEqual(here.map((isa) => `cpu:gemm-${isa}`));
+    for (const { isa, seconds, backend, source } of paths) {
+      expect({ backend, source }).toEqual({ backend: 'cpu', source: 'estimate' });
+      expect(here).toContain(isa);
+      expect(seconds).toBeGreaterThan(0);
+    }
+  });
+
+  it.each(here)('UHOP_ISA=%s leaves exactly that one, and it is right', (isa) => {
+    const { device, paths, results } = child({ UHOP_ISA: isa });
+    expect([device.usable, device.features, paths, results]).toEqual([true, [isa], [`cpu:gemm-${isa}`], [true]]);
+  });
+
+  it.each(['neon', 'avx9', 'AVX2'].filter((isa) => !here.includes(isa)))('UHOP_ISA=%s is refused', (isa) => {
+    const { device, paths } = child({ UHOP_ISA: isa });
+    expect(device).toMatchObject({ built: true, present: false, usable: false, reason: { code: 'arch-mismatch' } });
+    expect(device.reason!.message).toContain(isa);
+    expect(device.reason!.hint).toContain(here[0]);
+    expect(paths).toEqual([]);
+  });
+
+  it('UHOP_THREADS sets the threads and must be a positive integer', () => {
+    expect(child({ UHOP_THREADS: '3' }).device.threads).toBe(3);
+    const { device, paths } = child({ UHOP_THREADS: 'many' });
+    expect(device).toMatchObject({ usable: false, reason: { code: 'disabled' } });
+    expect(device.reason!.message).toContain("'many'");
+    expect(paths).toEqual([]);
+  });
+
+  it('UHOP_DISABLE=cuda,cpu switches it off without loading anything', () => {
+    const { device, paths } = child({ UHOP_DISABLE: 'cuda,cpu', UHOP_NATIVE_PATH: '/not/looked/at' });
+    expect(device).toMatchObject({ usable: false, reason: { code: 'disabled' } });
+    expect(paths).toEqual([]);
+  });
+});
+
+describe('the loader', () => {
+  it('says which files it tried on which platform, why each failed, and how to build', () => {
+    const { device, paths } = child({ UHOP_NATIVE_PATH: '/nowhere/uhop.node' });
+    expect(device).toMatchObject({ built: false, present: false, usable: false, reason: { code: 'library-missing' } });
+    const { message, hint } = device.reason!;
+    for (const part of ['/nowhere/uhop.node (no such file)', process.platform, process.arch]) {
+      expect(message).toContain(part);
+    }
+    expect(hint).toContain('npx uhop build');
+    expect(paths).toEqual([]);
+  });
+
+  it('gives the system’s own words for a file that is no addon', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'uhop-loader-'));
+    const path = join(folder, 'uhop.node');
+    writeFileSync(path, 'not an ELF file');
+    const { device } = child({ UHOP_NATIVE_PATH: path });
+    rmSync(folder, { recursive: true });
+    expect(device.reason!.message).toMatch(/uhop\.node \(.*(invalid ELF header|file too short|not a mach-o)/i);
+  });
+});

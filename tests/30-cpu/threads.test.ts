@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest';
+import type { Call, Operands } from '../../backends/contract.ts';
+import { addon, conv2dCall, matmulCall, shapeNumbers } from '../support/native.ts';
+import { values } from '../support/random.ts';
+
+const { variants, runSync } = addon();
+
+function bits(variant: number, threads: number, call: Call, { inputs, bias, out }: Operands): Uint32Array {
+  out.fill(Number.NaN);
+  runSync(variant, threads, shapeNumbers(call), inputs[0]!, inputs[1], bias, out);
+  return new Uint32Array(out.buffer.slice(0));
+}
+
+const f32 = (length: number, seed: number): Float32Array => Float32Array.from(values(length, seed));
+
+const cases: readonly [string, Call, Operands][] = [
+  [
+    'a product of several k blocks and tiles',
+    matmulCall(211, 333, 1001, { bias: 'row', activation: 'relu' }),
+    { inputs: [f32(211 * 1001, 1), f32(1001 * 333, 2)], bias: f32(333, 3), out: new Float32Array(211 * 333) },
+  ],
+  [
+    'a few rows by many columns',
+    matmulCall(5, 2000, 700),
+    { inputs: [f32(5 * 700, 4), f32(700 * 2000, 5)], out: new Float32Array(10_000) },
+  ],
+  [
+    'many rows by a few columns',
+    matmulCall(2000, 7, 700),
+    { inputs: [f32(2000 * 700, 6), f32(700 * 7, 7)], out: new Float32Array(14_000) },
+  ],
+  [
+    'a batch of small products',
+    matmulCall(33, 35, 401, { batch: [40], batchStridesA: [33 * 401], batchStridesB: [401 * 35] }),
+    { inputs: [f32(40 * 33 * 401, 8), f32(40 * 401 * 35, 9)], out: new Float32Array(40 * 33 * 35) },
+  ],
+  [
+    'a convolution',
+    conv2dCall({ C: 48, H: 40, W: 41, O: 37, KH: 3, KW: 3 }, { padTop: 1, padLeft: 1 }),
+    { inputs: [f32(48 * 40 * 41, 10), f32(37 * 48 * 9, 11)], out: new Float32Array(37 * 39 * 40) },
+  ],
+];
+
+describe.each(cases)('%s', (_, call, operands) => {
+  const gemms = variants.flatMap(({ op, dtype, runsHere, name }, index) =>
+    op === 'gemm' && dtype === 'f32' && runsHere ? [{ name, index }] : [],
+  );
+
+  it.each(gemms)('has the same bits on 1, 2, 3 and 7 threads and in a second run: $name', ({ index }) => {
+    const alone = bits(index, 1, call, operands);
+    expect(alone.includes(0x7fc00000)).toBe(false);
+    for (const threads of [2, 3, 7, 1]) {
+      const again = bits(index, threads, call, operands);
+      expect(
+        again.findIndex((word, at) => word !== alone[at]),
+        `${threads} threads`,
+      ).toBe(-1);
+    }
+  });
+});
