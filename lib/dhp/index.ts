@@ -2,6 +2,7 @@
 export * from './errors.ts';
 export type * from './types.ts';
 
+export { collectBlobs } from './blobs/collect.ts';
 export {
   type CaseOutcome,
   type Clock,

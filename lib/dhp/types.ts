@@ -179,6 +179,7 @@ export interface BlobStore {
   put(bytes: Uint8Array): Promise<{ readonly sha256: string; readonly bytes: number }>;
   /** The bytes, re-hashed; `E_BLOB_MISSING` or `E_BLOB_CORRUPT` otherwise. */
   get(sha256: string): Promise<Uint8Array>;
+  /** Whoever asks is about to name it: the blob counts as put just now, so that no collection takes it meanwhile. */
   has(sha256: string): Promise<boolean>;
   /** Removes blobs that `isNamed` does not know and that are older than `olderThanMs`; answers how many. */
   collect(isNamed: (sha256: string) => Promise<boolean>, olderThanMs: number): Promise<number>;

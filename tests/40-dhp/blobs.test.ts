@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, stat, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type BlobStore, openStore, type Store } from 'uhop/dhp';
+import { type BlobStore, collectBlobs, openStore, type Store } from 'uhop/dhp';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { tempDir } from '../support/handoffs.ts';
+import { advance, claimedHandoff, tempDir } from '../support/handoffs.ts';
 
 const HOUR = 3600 * 1000;
 
@@ -107,6 +107,36 @@ test('a blob put again while it is being collected stays', async () => {
   };
   expect(await blobs.collect(putMeanwhile, HOUR)).toBe(0);
   expect(Buffer.from(await blobs.get(sha256)).toString()).toBe('hello');
+});
+
+test('a blob asked for while it is being collected stays: somebody is about to name it', async () => {
+  const { sha256 } = await blobs.put(Buffer.from('hello'));
+  await makeOld(pathOf(sha256));
+  const askMeanwhile = async (): Promise<boolean> => !(await blobs.has(sha256));
+  expect(await blobs.collect(askMeanwhile, HOUR)).toBe(0);
+  expect(await blobs.has(sha256)).toBe(true);
+});
+
+test('two collections at once agree', async () => {
+  const stored = await Promise.all(Array.from({ length: 20 }, (_, n) => blobs.put(Buffer.from(`blob ${n}`))));
+  for (const { sha256 } of stored) await makeOld(pathOf(sha256));
+  await using other = await openStore(directory.path);
+  const removed = await Promise.all([blobs.collect(nobodys, HOUR), other.blobs.collect(nobodys, HOUR)]);
+  expect(removed[0]! + removed[1]!).toBe(20);
+});
+
+test('the blobs that checkpoints name are kept, of however many handoffs, and the others go', async () => {
+  const named: string[] = [];
+  for (let n = 0; n < 101; n += 1) {
+    const blob = await blobs.put(Buffer.from(`tile ${n}`));
+    await advance(store, await claimedHandoff(store), { blobs: [{ name: 'tile', ...blob }] });
+    named.push(blob.sha256);
+  }
+  const { sha256: orphan } = await blobs.put(Buffer.from('never named'));
+  await Promise.all([...named, orphan].map((it) => makeOld(pathOf(it))));
+  expect(await collectBlobs(store, HOUR)).toBe(1);
+  expect(existsSync(pathOf(orphan))).toBe(false);
+  expect(named.every((it) => existsSync(pathOf(it)))).toBe(true);
 });
 
 test('a store without any blob has nothing to collect', async () => {

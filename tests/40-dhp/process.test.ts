@@ -97,3 +97,33 @@ describe('a holder elsewhere', () => {
     expect(liveness({ ...gone, boot: gone.boot.replace(/\/.*$/, '/1') })).toBe('unknown');
   });
 });
+
+describe('UHOP_TRIGGER', () => {
+  const run = async (plan: string): Promise<{ readonly end: unknown; readonly output: string }> => {
+    const script =
+      "const { trigger } = await import('uhop/dhp'); for (let n = 1; n < 4; n += 1) { console.log(n); trigger('a:point'); }";
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      env: { ...process.env, UHOP_TRIGGER: plan },
+    });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
+    return { end: signal ?? code, output };
+  };
+
+  it('acts at the named pass of the named point', async () => {
+    expect(await run('a:point@2=kill')).toEqual({ end: 'SIGKILL', output: '1\n2\n' });
+    expect(await run('other=kill,a:point=abort')).toMatchObject({ end: 'SIGABRT' });
+  });
+
+  it('does nothing elsewhere', async () => {
+    expect(await run('other:point=kill')).toEqual({ end: 0, output: '1\n2\n3\n' });
+  });
+
+  it('is refused when it cannot be understood', async () => {
+    const { end, output } = await run('a:point=explode');
+    expect(end).toBe(1);
+    expect(output).toContain("UHOP_TRIGGER holds 'a:point=explode'");
+  });
+});

@@ -2,7 +2,8 @@ import * as fc from 'fast-check';
 import { type Handoff, makeIntent, openStore, type State } from 'uhop/dhp';
 import { expect, test } from 'vitest';
 // The state machine is no public API, and a random walk wants it without a store round it.
-import { apply, type Event } from '../../dist/lib/dhp/protocol/machine.js';
+import type { Event } from '../../dist/lib/dhp/protocol/events.js';
+import { apply } from '../../dist/lib/dhp/protocol/machine.js';
 import { LEASE, nextRecord, WORKER } from '../support/handoffs.ts';
 
 const MAX_ATTEMPTS = 3;

@@ -37,7 +37,7 @@ test('four processes at one file: nobody is told it is busy, nothing is claimed 
   expect(new Set(results.flatMap((it) => Object.keys(it!.refused)))).toEqual(new Set(['E_STATE']));
   const handoffs = await store.list();
   expect(handoffs.every((it) => it.state === 'completed' && it.fence === 1n && it.attempts === 1)).toBe(true);
-});
+}, 300_000);
 
 test('a writer killed with SIGKILL: all it was told is stored, at most one thing more, and the next goes on', async () => {
   const id = await pendingHandoff(store, { max_attempts: 100 });

@@ -110,7 +110,7 @@ describe('opening', () => {
 
   test('our connections commit for good, and their log has a limit', async () => {
     const db = await openFile(file, {});
-    const pragma = (name: string) => String(db.pragma(name, { simple: true }));
+    const pragma = (name: string): string => String(db.pragma(name, { simple: true }));
     expect(['synchronous', 'journal_mode', 'journal_size_limit', 'foreign_keys'].map(pragma)).toEqual([
       '2',
       'wal',
@@ -251,6 +251,20 @@ describe('a fence', () => {
     }
     expect(fences).toEqual([1n, 3n, 5n]);
   });
+});
+
+test('a handoff found with its attempts used up is parked by the claim that would be one too many', async () => {
+  await using store = await openStore(directory.path);
+  const id = await pendingHandoff(store, { max_attempts: 2 });
+  vandalise('UPDATE handoffs SET attempts = 2 WHERE id = ?', id);
+  const attempt = store.claim(id, WORKER, LEASE);
+  await expect(attempt).rejects.toMatchObject({
+    code: 'E_BUDGET',
+    details: { cap: 'max-attempts', used: 2, limit: 2 },
+  });
+  expect(await store.get(id)).toMatchObject({ state: 'dead', reason: 'max-attempts', fence: 1n, attempts: 2 });
+  await expect(store.claim(id, WORKER, LEASE)).rejects.toMatchObject({ code: 'E_STATE' });
+  expect(await eventCounts(store, id)).toEqual({ dispatched: 1, dead: 1 });
 });
 
 test('a repeated checkpoint survives the death of the store object that wrote it', async () => {

@@ -95,6 +95,17 @@ describe('the supervisor', () => {
     expect(await inState(temp.store, id, 'orphaned')).toMatchObject({ reason: 'expired' });
   });
 
+  it('goes on when the leader died with a clock an hour ahead', async () => {
+    await using temp = await tempStore();
+    await using ahead = await openStore(temp.url, { now: () => Date.now() + HOUR });
+    expect(await ahead.acquireLeader('gone', 3000)).toBe(1);
+    const id = await aHandoff(temp.store);
+    await temp.store.claim(id, ELSEWHERE, LEASE);
+    await using supervisor = new Supervisor(temp.store, { pollMs: 50 });
+    supervisor.start();
+    expect(await inState(temp.store, id, 'orphaned')).toMatchObject({ reason: 'expired' });
+  });
+
   it('forgets what it saw before it was paused itself', async () => {
     await using temp = await tempStore();
     const id = await aHandoff(temp.store);

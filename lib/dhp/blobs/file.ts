@@ -49,7 +49,7 @@ export class FileBlobs implements BlobStore {
 
   async has(sha256: string): Promise<boolean> {
     checkBlobName(sha256);
-    return (await age(this.#pathOf(sha256))) !== null;
+    return this.#renew(sha256);
   }
 
   async collect(isNamed: (sha256: string) => Promise<boolean>, olderThanMs: number): Promise<number> {
@@ -68,13 +68,15 @@ export class FileBlobs implements BlobStore {
     return removed;
   }
 
-  /** True when a good file is there; its fresh time then protects it from a collection that is under way. */
+  /** True when a good file is there; its new time then protects it from a collection that is under way. */
   async #keep(sha256: string): Promise<boolean> {
     const present = await this.#read(sha256);
-    if (present === null || blobHash(present) !== sha256) return false;
+    return present !== null && blobHash(present) === sha256 && this.#renew(sha256);
+  }
+
+  async #renew(sha256: string): Promise<boolean> {
     const now = new Date();
-    const touched = await utimes(this.#pathOf(sha256), now, now).catch(ignoreAbsent);
-    return touched !== null;
+    return (await utimes(this.#pathOf(sha256), now, now).catch(ignoreAbsent)) !== null;
   }
 
   async #write(sha256: string, bytes: Uint8Array): Promise<void> {
@@ -98,13 +100,14 @@ export class FileBlobs implements BlobStore {
   /** Moves the blob out of sight before it looks again, so that a put in between either saved it or writes it anew. */
   async #remove(sha256: string, olderThanMs: number): Promise<boolean> {
     const doomed = join(await this.#directory('tmp'), `${sha256}.${randomUUID()}`);
-    await rename(this.#pathOf(sha256), doomed);
-    if (await this.#isOld(doomed, olderThanMs)) {
-      await rm(doomed);
-      return true;
+    if ((await rename(this.#pathOf(sha256), doomed).catch(ignoreAbsent)) === null) return false;
+    const ms = await age(doomed);
+    if (ms !== null && ms <= olderThanMs) {
+      await rename(doomed, this.#pathOf(sha256)).catch(ignoreAbsent);
+      return false;
     }
-    await rename(doomed, this.#pathOf(sha256));
-    return false;
+    await rm(doomed, { force: true });
+    return true;
   }
 
   async #read(sha256: string): Promise<Uint8Array | null> {
@@ -127,9 +130,12 @@ export class FileBlobs implements BlobStore {
 
   async #directory(name: string): Promise<string> {
     const path = join(this.#root, name);
-    const made = await mkdir(path, { recursive: true });
-    if (made !== undefined) await flushDirectory(this.#root);
-    return path;
+    try {
+      if ((await mkdir(path, { recursive: true })) !== undefined) await flushDirectory(this.#root);
+      return path;
+    } catch (error) {
+      throw storeError(error);
+    }
   }
 }
 

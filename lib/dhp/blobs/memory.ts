@@ -26,7 +26,9 @@ export class MemoryBlobs implements BlobStore {
 
   async has(sha256: string): Promise<boolean> {
     checkBlobName(sha256);
-    return this.#blobs.has(sha256);
+    const blob = this.#blobs.get(sha256);
+    if (blob !== undefined) this.#blobs.set(sha256, { ...blob, at: this.#now() });
+    return blob !== undefined;
   }
 
   async collect(isNamed: (sha256: string) => Promise<boolean>, olderThanMs: number): Promise<number> {

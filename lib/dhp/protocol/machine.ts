@@ -26,70 +26,36 @@
  * checkpoint (seq and hash) or the same complete (fence and result hash) again changes nothing and succeeds.
  */
 import { DhpError, LeaseLost } from '../errors.ts';
-import type { CheckpointRecord, Grant, Handoff, Holder, Json, Lease, State } from '../types.ts';
-import { addGrant, addUsage, type Cap, crossed, exhausted } from './budget.ts';
+import type { Grant, Handoff, Intent, State } from '../types.ts';
+import { addGrant, addUsage, type Cap, crossed, exhausted, NO_GRANT } from './budget.ts';
+import type { Beginning, Emitted, Event, EventOf, Link, Outcome } from './events.ts';
 
-/** A link of the chain as the row names it: sequence number and hash; 0 and the id before the first. */
-export interface Link {
-  readonly seq: number;
-  readonly hash: string;
+/** A handoff as dispatched at `now`. */
+export function pending(id: string, intent: Intent, now: number): Handoff {
+  return {
+    id,
+    intent,
+    state: 'pending',
+    reason: null,
+    fence: 0n,
+    attempts: 0,
+    releases: 0,
+    attemptsWithoutProgress: 0,
+    granted: NO_GRANT,
+    seq: 0,
+    head: id,
+    usage: { steps: 0, cost: 0, wall_ms: 0 },
+    holder: null,
+    lease: null,
+    counter: 0,
+    result: null,
+    resultHash: null,
+    error: null,
+    createdAt: now,
+    updatedAt: now,
+    claimedAt: null,
+  };
 }
-
-interface Beginning {
-  readonly type: 'claim' | 'recover';
-  readonly holder: Holder;
-  readonly lease: Lease;
-}
-
-export type Event =
-  | Beginning
-  | { readonly type: 'heartbeat'; readonly fence: bigint }
-  | {
-      readonly type: 'checkpoint';
-      readonly fence: bigint;
-      readonly record: CheckpointRecord;
-      /** Hash of the record already stored under this seq, if any. */
-      readonly stored: string | null;
-      /** Why a rightful holder's record must still be refused, if it must. */
-      readonly problem: DhpError | null;
-    }
-  | {
-      readonly type: 'quarantine';
-      readonly fence: bigint;
-      readonly seq: number;
-      readonly why: string;
-      readonly previous: Link;
-    }
-  /** The store itself found the newest record unreadable. */
-  | { readonly type: 'unreadable'; readonly seq: number; readonly why: string; readonly previous: Link }
-  | {
-      readonly type: 'complete';
-      readonly fence: bigint;
-      readonly result: Json;
-      readonly resultHash: string;
-      readonly problem: DhpError | null;
-    }
-  | { readonly type: 'release'; readonly fence: bigint; readonly reason: string }
-  | { readonly type: 'fail'; readonly fence: bigint; readonly error: Json; readonly retryable: boolean }
-  | { readonly type: 'orphan'; readonly fence: bigint; readonly reason: string }
-  | { readonly type: 'park'; readonly fence: bigint; readonly reason: string }
-  | { readonly type: 'requeue'; readonly grant: Grant }
-  | { readonly type: 'cancel' };
-
-type EventOf<T extends Event['type']> = Extract<Event, { readonly type: T }>;
-
-/** What people read in the feed of events. */
-export interface Emitted {
-  readonly type: string;
-  readonly data: Json;
-}
-
-export type Outcome =
-  /** Store `next` and the events; then, if there is an `error`, the caller gets that instead of the handoff. */
-  | { readonly kind: 'changed'; readonly next: Handoff; readonly emits: readonly Emitted[]; readonly error?: DhpError }
-  /** It is already so. */
-  | { readonly kind: 'repeated' }
-  | { readonly kind: 'refused'; readonly error: DhpError };
 
 /** What becomes of `handoff` when `event` reaches it at `now`, milliseconds of the store's clock. */
 export function apply(handoff: Handoff, event: Event, now: number): Outcome {

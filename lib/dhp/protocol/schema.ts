@@ -4,7 +4,7 @@ import { DhpError } from '../errors.ts';
 import type { Json } from '../types.ts';
 import { canonical, sha256 } from './canonical.ts';
 
-const CACHE_LIMIT = 128;
+const CACHE_LIMIT = 64;
 const REPORTED_ERRORS = 20;
 const compiled = new Map<string, ValidateFunction>();
 

@@ -1,8 +1,8 @@
 import { DhpError } from '../errors.ts';
-import { NO_GRANT } from '../protocol/budget.ts';
 import { canonical, canonicalCopy, sha256 } from '../protocol/canonical.ts';
-import { type SealedIntent, sealIntent } from '../protocol/ids.ts';
-import { apply, type Event, type Link, type Outcome } from '../protocol/machine.ts';
+import type { Event } from '../protocol/events.ts';
+import { sealIntent } from '../protocol/ids.ts';
+import { apply, pending } from '../protocol/machine.ts';
 import { checkRecord, readRecord } from '../protocol/record.ts';
 import { resultProblem } from '../protocol/schema.ts';
 import type {
@@ -20,8 +20,9 @@ import type {
   Store,
   Token,
 } from '../types.ts';
-import { checkHolder, checkLease, checkLimit, checkReason } from './arguments.ts';
-import type { Driver, Rows } from './rows.ts';
+import { checkHolder, checkLease, checkLimit, checkMs, checkText } from './arguments.ts';
+import { linkBefore, persist, settle } from './chain.ts';
+import { closedStore, type Driver, type Rows } from './rows.ts';
 
 export interface CoreOptions {
   readonly driver: Driver;
@@ -54,7 +55,7 @@ export class CoreStore implements Store {
     return this.#write((rows) => {
       if (rows.handoff(sealed.id) !== null) return { id: sealed.id, created: false };
       const now = this.#now();
-      const handoff = pending(sealed, now);
+      const handoff = pending(sealed.id, sealed.intent, now);
       rows.insert(sealed, handoff);
       rows.emit(handoff, { type: 'dispatched', data: { task_kind: intent.task_kind } }, now);
       return { id: sealed.id, created: true };
@@ -114,7 +115,7 @@ export class CoreStore implements Store {
       return row === null ? null : readRecord(id, row);
     });
     if (typeof newest !== 'string') return newest;
-    return this.#write((rows) => this.#settle(rows, known(rows, id)).record);
+    return this.#write((rows) => settle(rows, known(rows, id), this.#now()).record);
   }
 
   async checkpoints(id: string, fromSeq = 1): Promise<readonly CheckpointRecord[]> {
@@ -132,7 +133,7 @@ export class CoreStore implements Store {
   }
 
   async quarantine(token: Token, seq: number, why: string): Promise<Handoff> {
-    checkReason(why);
+    checkText('why', why);
     return this.#change(
       token.id,
       (_, rows) => ({ type: 'quarantine', fence: token.fence, seq, why, previous: linkBefore(rows, token.id, seq) }),
@@ -150,7 +151,7 @@ export class CoreStore implements Store {
   }
 
   async release(token: Token, reason: string): Promise<Handoff> {
-    checkReason(reason);
+    checkText('reason', reason);
     return this.#change(token.id, () => ({ type: 'release', fence: token.fence, reason }));
   }
 
@@ -181,7 +182,8 @@ export class CoreStore implements Store {
   }
 
   async acquireLeader(candidate: string, ttlMs: number): Promise<number | null> {
-    checkReason(candidate);
+    checkText('candidate', candidate);
+    checkMs('ttlMs', ttlMs);
     return this.#write((rows) => {
       const now = this.#now();
       const present = rows.leader();
@@ -194,6 +196,7 @@ export class CoreStore implements Store {
   }
 
   async renewLeader(candidate: string, term: number, ttlMs: number): Promise<boolean> {
+    checkMs('ttlMs', ttlMs);
     return this.#write((rows) => {
       const present = rows.leader();
       if (present?.candidate !== candidate || present.term !== term) return false;
@@ -224,12 +227,12 @@ export class CoreStore implements Store {
     return this.#change(
       id,
       () => ({ type, holder, lease }),
-      (rows, next) => this.#settle(rows, next).handoff,
+      (rows, next) => settle(rows, next, this.#now()).handoff,
     );
   }
 
   async #swap(type: 'orphan' | 'park', token: Token, reason: string): Promise<boolean> {
-    checkReason(reason);
+    checkText('reason', reason);
     try {
       await this.#change(token.id, () => ({ type, fence: token.fence, reason }));
       return true;
@@ -246,39 +249,15 @@ export class CoreStore implements Store {
   ): Promise<Handoff> {
     const settled = await this.#write((rows) => {
       const before = known(rows, id);
-      const outcome = apply(before, eventOf(before, rows), this.#now());
+      const now = this.#now();
+      const outcome = apply(before, eventOf(before, rows), now);
       if (outcome.kind === 'refused') throw outcome.error;
       if (outcome.kind === 'repeated') return { handoff: before, error: undefined };
-      this.#store(rows, before, outcome);
+      persist(rows, before, outcome, now);
       return { handoff: also?.(rows, outcome.next) ?? outcome.next, error: outcome.error };
     });
     if (settled.error !== undefined) throw settled.error;
     return settled.handoff;
-  }
-
-  #store(rows: Rows, before: Handoff, { next, emits }: Outcome & { readonly kind: 'changed' }): void {
-    if (!rows.replace(before, next)) {
-      throw new DhpError('E_STORE', `${before.id} changed inside a transaction: the store does not isolate writers`);
-    }
-    for (const event of emits) rows.emit(next, event, next.updatedAt);
-  }
-
-  /** Sets unreadable records at the end of the chain aside, each once, until the newest one can be read. */
-  #settle(rows: Rows, handoff: Handoff): { handoff: Handoff; record: CheckpointRecord | null } {
-    let current = handoff;
-    for (;;) {
-      const row = rows.newest(handoff.id);
-      const record = row === null ? null : readRecord(handoff.id, row);
-      if (row === null || record === null || typeof record !== 'string') {
-        return { handoff: current, record: record as CheckpointRecord | null };
-      }
-      const previous = linkBefore(rows, handoff.id, row.seq);
-      const event: Event = { type: 'unreadable', seq: row.seq, why: record, previous };
-      const outcome = apply(current, event, this.#now()) as Outcome & { readonly kind: 'changed' };
-      rows.setAside(handoff.id, row.seq);
-      this.#store(rows, current, outcome);
-      current = outcome.next;
-    }
   }
 
   async #missingBlob(record: CheckpointRecord): Promise<DhpError | null> {
@@ -302,43 +281,12 @@ export class CoreStore implements Store {
   }
 
   #checkOpen(): void {
-    if (this.#closed) throw new DhpError('E_STORE', 'this store is closed; open it again with openStore');
+    if (this.#closed) throw closedStore();
   }
-}
-
-function pending({ id, intent }: SealedIntent, now: number): Handoff {
-  return {
-    id,
-    intent,
-    state: 'pending',
-    reason: null,
-    fence: 0n,
-    attempts: 0,
-    releases: 0,
-    attemptsWithoutProgress: 0,
-    granted: NO_GRANT,
-    seq: 0,
-    head: id,
-    usage: { steps: 0, cost: 0, wall_ms: 0 },
-    holder: null,
-    lease: null,
-    counter: 0,
-    result: null,
-    resultHash: null,
-    error: null,
-    createdAt: now,
-    updatedAt: now,
-    claimedAt: null,
-  };
 }
 
 function known(rows: Rows, id: string): Handoff {
   const handoff = rows.handoff(id);
   if (handoff === null) throw new DhpError('E_NOT_FOUND', `this store has no handoff ${id}`, { id });
   return handoff;
-}
-
-function linkBefore(rows: Rows, id: string, seq: number): Link {
-  const hash = seq > 1 ? rows.hashAt(id, seq - 1) : null;
-  return hash === null ? { seq: 0, hash: id } : { seq: seq - 1, hash };
 }

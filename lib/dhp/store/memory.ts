@@ -1,8 +1,8 @@
 import { MemoryBlobs } from '../blobs/memory.ts';
 import { wallLeft } from '../protocol/budget.ts';
 import { canonical } from '../protocol/canonical.ts';
+import type { Emitted } from '../protocol/events.ts';
 import type { SealedIntent } from '../protocol/ids.ts';
-import type { Emitted } from '../protocol/machine.ts';
 import type { CheckpointRecord, EventRecord, Handoff, LeaseRow, ListFilter, Store } from '../types.ts';
 import { CoreStore } from './core.ts';
 import type { CheckpointRow, Driver, LeaderRow, Rows } from './rows.ts';

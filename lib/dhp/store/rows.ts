@@ -1,6 +1,7 @@
-import type { CheckpointRecord, EventRecord, Handoff, LeaseRow, ListFilter } from '../types.ts';
+import { DhpError } from '../errors.ts';
+import type { Emitted } from '../protocol/events.ts';
 import type { SealedIntent } from '../protocol/ids.ts';
-import type { Emitted } from '../protocol/machine.ts';
+import type { CheckpointRecord, EventRecord, Handoff, LeaseRow, ListFilter } from '../types.ts';
 
 /** A checkpoint as stored: `text` is what lies on the medium, and may have been damaged there. */
 export interface CheckpointRow {
@@ -47,4 +48,8 @@ export interface Driver {
   read<T>(work: (rows: Rows) => T): Promise<T>;
   write<T>(work: (rows: Rows) => T): Promise<T>;
   close(): Promise<void>;
+}
+
+export function closedStore(): DhpError {
+  return new DhpError('E_STORE', 'this store is closed; open it again with openStore');
 }

@@ -1,8 +1,8 @@
 import type Database from 'better-sqlite3';
 import { wallLeft } from '../protocol/budget.ts';
 import { canonical } from '../protocol/canonical.ts';
+import type { Emitted } from '../protocol/events.ts';
 import { readIntent, type SealedIntent } from '../protocol/ids.ts';
-import type { Emitted } from '../protocol/machine.ts';
 import type {
   CheckpointRecord,
   EventRecord,

@@ -6,7 +6,7 @@ import { DhpError } from '../errors.ts';
 import type { Store } from '../types.ts';
 import { CoreStore } from './core.ts';
 import { type FsTypeReader, refuseNetworkFs } from './network-fs.ts';
-import type { Driver, Rows } from './rows.ts';
+import { closedStore, type Driver, type Rows } from './rows.ts';
 import { openFile, patiently } from './sqlite-file.ts';
 import { SqliteRows } from './sqlite-rows.ts';
 
@@ -46,16 +46,24 @@ class SqliteDriver implements Driver {
   }
 
   read<T>(work: (rows: Rows) => T): Promise<T> {
-    return patiently(() => work(this.#rows));
+    return this.#patiently(() => work(this.#rows));
   }
 
   /** IMMEDIATE takes the write lock before the first read; upgrading later fails at once when another wrote in between. */
   write<T>(work: (rows: Rows) => T): Promise<T> {
-    return patiently(() => this.#exclusively.immediate(work) as T);
+    return this.#patiently(() => this.#exclusively.immediate(work) as T);
   }
 
   async close(): Promise<void> {
     this.#db.close();
+  }
+
+  #patiently<T>(attempt: () => T): Promise<T> {
+    return patiently(() => {
+      // It may have been closed while this waited for another writer.
+      if (!this.#db.open) throw closedStore();
+      return attempt();
+    });
   }
 }
 

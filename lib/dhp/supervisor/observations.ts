@@ -21,30 +21,32 @@ export interface Noted {
  * shows something for the first time, before the read that shows it still unchanged.
  */
 export class Observations {
-  #previous = new Map<string, Observation>();
-  #current = new Map<string, Observation>();
+  #known = new Map<string, Observation>();
+  #met = new Map<string, Observation>();
 
-  /** Begins a sweep. Claims that the last one did not meet are no longer live. */
-  begin(): void {
-    this.#previous = this.#current;
-    this.#current = new Map();
+  beginSweep(): void {
+    this.#met = new Map();
+  }
+
+  /** Claims that a whole sweep did not meet are no longer live. */
+  endSweep(): void {
+    this.#known = this.#met;
   }
 
   note(row: LeaseRow, readFrom: number, readUntil: number): Noted {
     const { id, fence, counter, wallLeftMs } = row;
-    const known = this.#previous.get(id);
+    const known = this.#known.get(id);
     const seen =
       known?.fence === fence ? known : { fence, counter, counterSince: readUntil, wallLeftMs, wallSince: readUntil };
     if (seen.counter !== counter) Object.assign(seen, { counter, counterSince: readUntil });
     if (seen.wallLeftMs !== wallLeftMs) Object.assign(seen, { wallLeftMs, wallSince: readUntil });
-    this.#current.set(id, seen);
+    this.#met.set(id, seen);
     return { silentMs: readFrom - seen.counterSince, unaccountedMs: readFrom - seen.wallSince };
   }
 
   /** No silence before `now` counts. */
   forgetSilence(now: number): void {
-    for (const seen of [this.#previous, this.#current]) {
-      for (const observation of seen.values()) observation.counterSince = now;
-    }
+    for (const seen of this.#known.values()) seen.counterSince = now;
+    for (const seen of this.#met.values()) seen.counterSince = now;
   }
 }

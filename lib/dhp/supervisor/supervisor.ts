@@ -100,7 +100,7 @@ export class Supervisor implements AsyncDisposable {
     try {
       const patience = (await this.#isLeading()) ? 0 : LEADER_TTL_MS;
       const rows: LeaseRow[] = [];
-      this.#observations.begin();
+      this.#observations.beginSweep();
       for (let page = this.#pageSize; page === this.#pageSize; ) {
         const readFrom = monotonicMs();
         const read = await this.#store.leases(rows.at(-1)?.id, this.#pageSize);
@@ -111,6 +111,7 @@ export class Supervisor implements AsyncDisposable {
         rows.push(...read);
         page = read.length;
       }
+      this.#observations.endSweep();
       this.#lastRows = rows;
     } catch (error) {
       this.#observations.forgetSilence(monotonicMs());

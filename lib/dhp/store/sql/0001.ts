@@ -5,7 +5,7 @@ CREATE TABLE intents (
   id TEXT PRIMARY KEY,
   task_kind TEXT NOT NULL,
   body TEXT NOT NULL
-) WITHOUT ROWID;
+);
 
 CREATE TABLE handoffs (
   id TEXT PRIMARY KEY REFERENCES intents (id),
@@ -30,7 +30,7 @@ CREATE TABLE handoffs (
   updated_at REAL NOT NULL,
   claimed_at REAL,
   CHECK ((state = 'claimed') = (holder IS NOT NULL AND lease IS NOT NULL AND claimed_at IS NOT NULL))
-) WITHOUT ROWID;
+);
 
 CREATE INDEX handoffs_by_age ON handoffs (created_at, id);
 CREATE INDEX handoffs_claimed ON handoffs (id) WHERE state = 'claimed';
