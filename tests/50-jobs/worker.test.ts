@@ -31,6 +31,18 @@ async function submit(spec: JobSpec): Promise<string> {
   return (await submitJob(store, spec, { cwd: folder })).id;
 }
 
+/** Does something while a backend is registered whose tiles never end. */
+async function withEndless<T>(act: (endless: EndlessBackend) => Promise<T>): Promise<T> {
+  const endless = new EndlessBackend();
+  const backends = runtime.backends as unknown[];
+  backends.push(endless);
+  try {
+    return await act(endless);
+  } finally {
+    backends.splice(backends.indexOf(endless), 1);
+  }
+}
+
 describe('a stop', () => {
   it('by SIGTERM ends between tiles, costs no attempt, and a standby goes on at once', async () => {
     const id = await submit({ ...relu, tile: { elements: 4 } });
@@ -63,20 +75,27 @@ describe('a stop', () => {
     expect(await store.get(id)).toMatchObject({ state: 'pending', attempts: 0, releases: 0 });
   });
 
+  it('by cancelling the job reaches a tile that never ends', async () => {
+    const id = await submit(relu);
+    const running = withEndless(async (endless) => {
+      const run = runJob(store, id, { backend: 'endless', heartbeatMs: 50 });
+      await endless.begun();
+      await store.cancel(id);
+      return run;
+    });
+    expect(await running).toEqual({ outcome: 'lost', id, state: 'cancelled' });
+  });
+
   it('inside a tile that takes longer than the grace time abandons the tile', async () => {
     const id = await submit(relu);
-    const endless = new EndlessBackend();
-    const backends = runtime.backends as unknown[];
-    backends.push(endless);
-    try {
+    const running = withEndless(async (endless) => {
       const stop = new AbortController();
-      const running = runJob(store, id, { backend: 'endless', signal: stop.signal, graceMs: 20 });
+      const run = runJob(store, id, { backend: 'endless', signal: stop.signal, graceMs: 20 });
       await endless.begun();
       stop.abort('hurry');
-      expect(await running).toEqual({ outcome: 'released', id, reason: 'hurry' });
-    } finally {
-      backends.splice(backends.indexOf(endless), 1);
-    }
+      return run;
+    });
+    expect(await running).toEqual({ outcome: 'released', id, reason: 'hurry' });
     expect(await store.get(id)).toMatchObject({ state: 'orphaned', attempts: 0, releases: 1, seq: 0 });
     expect(await runJob(store, id)).toMatchObject({ outcome: 'completed' });
   });
