@@ -16,9 +16,9 @@ UHOP_INLINE T fma_one(T a, T b, T c) {
   return fma(va, vb, vc)[0];
 }
 
-template <class T>
+template <class T, bool UNIT>
 UHOP_INLINE Vec<T> load_strided(const T* p, std::ptrdiff_t stride) {
-  if (stride == 1) return load(p);
+  if constexpr (UNIT) return load(p);
   Vec<T> v{};
   for (int i = 0; i < Simd<T>::width; ++i) v[i] = p[i * stride];
   return v;
@@ -48,55 +48,78 @@ static T planar_pixel(const DepthwiseRow<T>& r, std::ptrdiff_t q) {
   return r.relu && acc <= 0 ? T(0) : acc;
 }
 
-template <class T>
+/** N vectors of pixels from q on, all inside: N sums in flight hide the latency of the multiply-add. */
+template <class T, int N, bool UNIT>
+static void planar_block(const DepthwiseRow<T>& r, std::ptrdiff_t q) {
+  constexpr std::ptrdiff_t W = Simd<T>::width;
+  Vec<T> acc[N] = {};
+  for (int kh = 0; kh < r.KH; ++kh) {
+    const T* x = r.rows[kh] == nullptr ? nullptr : r.rows[kh] + q * r.stride - r.padLeft;
+    for (int kw = 0; kw < r.KW; ++kw) {
+      const Vec<T> w = splat(r.w[kh * r.KW + kw]);
+#pragma GCC unroll 4
+      for (int i = 0; i < N; ++i) {
+        const Vec<T> pixels =
+            x == nullptr ? Vec<T>{} : load_strided<T, UNIT>(x + kw * r.dilation + i * W * r.stride, r.stride);
+        acc[i] = fma(w, pixels, acc[i]);
+      }
+    }
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < N; ++i) {
+    if (r.bias != nullptr) acc[i] += splat(*r.bias);
+    store(r.out + q + i * W, r.relu ? relu(acc[i]) : acc[i]);
+  }
+}
+
+template <class T, bool UNIT>
 static void planar_row(const DepthwiseRow<T>& r) {
   constexpr std::ptrdiff_t W = Simd<T>::width;
   std::ptrdiff_t lo, hi;
   interior(r, lo, hi);
   std::ptrdiff_t q = 0;
   for (; q < lo; ++q) r.out[q] = planar_pixel(r, q);
-  for (; q + W <= hi; q += W) {
-    Vec<T> acc{};
-    for (int kh = 0; kh < r.KH; ++kh) {
-      const T* row = r.rows[kh];
-      for (int kw = 0; kw < r.KW; ++kw) {
-        const Vec<T> x =
-            row == nullptr ? Vec<T>{} : load_strided(row + q * r.stride + kw * r.dilation - r.padLeft, r.stride);
-        acc = fma(splat(r.w[kh * r.KW + kw]), x, acc);
-      }
-    }
-    if (r.bias != nullptr) acc += splat(*r.bias);
-    store(r.out + q, r.relu ? relu(acc) : acc);
-  }
+  for (; q + 4 * W <= hi; q += 4 * W) planar_block<T, 4, UNIT>(r, q);
+  for (; q + W <= hi; q += W) planar_block<T, 1, UNIT>(r, q);
   for (; q < r.OW; ++q) r.out[q] = planar_pixel(r, q);
+}
+
+/** N vectors of channels from c on, of pixel q; the last `n` elements of one vector where N is 1. */
+template <class T, int N>
+UHOP_INLINE void interleaved_block(const DepthwiseRow<T>& r, std::ptrdiff_t q, std::ptrdiff_t c, int n) {
+  constexpr int W = Simd<T>::width;
+  const auto some = [&](const T* p, int i) { return N > 1 || n == W ? load(p + i * W) : load_first(p, n); };
+  Vec<T> acc[N] = {};
+  for (int kh = 0; kh < r.KH; ++kh) {
+    for (int kw = 0; kw < r.KW; ++kw) {
+      const std::ptrdiff_t at = q * r.stride + kw * r.dilation - r.padLeft;
+      const bool inside = r.rows[kh] != nullptr && at >= 0 && at < r.W;
+      const T* x = inside ? r.rows[kh] + at * r.pitch + c : nullptr;
+      const T* w = r.w + (kh * r.KW + kw) * r.tapPitch + c;
+#pragma GCC unroll 4
+      for (int i = 0; i < N; ++i) acc[i] = fma(some(w, i), inside ? some(x, i) : Vec<T>{}, acc[i]);
+    }
+  }
+  T* out = r.out + q * r.outPitch + c;
+#pragma GCC unroll 4
+  for (int i = 0; i < N; ++i) {
+    if (r.bias != nullptr) acc[i] += some(r.bias + c, i);
+    if (r.relu) acc[i] = relu(acc[i]);
+    if (N > 1 || n == W) {
+      store(out + i * W, acc[i]);
+    } else {
+      store_first(out, acc[i], n);
+    }
+  }
 }
 
 template <class T>
 static void interleaved_row(const DepthwiseRow<T>& r) {
   constexpr std::ptrdiff_t W = Simd<T>::width;
   for (std::ptrdiff_t q = 0; q < r.OW; ++q) {
-    for (std::ptrdiff_t c = 0; c < r.lanes; c += W) {
-      const int n = int(r.lanes - c < W ? r.lanes - c : W);
-      Vec<T> acc{};
-      for (int kh = 0; kh < r.KH; ++kh) {
-        for (int kw = 0; kw < r.KW; ++kw) {
-          const std::ptrdiff_t at = q * r.stride + kw * r.dilation - r.padLeft;
-          const bool inside = r.rows[kh] != nullptr && at >= 0 && at < r.W;
-          const T* x = inside ? r.rows[kh] + at * r.pitch + c : nullptr;
-          const T* w = r.w + (kh * r.KW + kw) * r.tapPitch + c;
-          const Vec<T> xs = !inside ? Vec<T>{} : n == W ? load(x) : load_first(x, n);
-          acc = fma(n == W ? load(w) : load_first(w, n), xs, acc);
-        }
-      }
-      if (r.bias != nullptr) acc += n == W ? load(r.bias + c) : load_first(r.bias + c, n);
-      if (r.relu) acc = relu(acc);
-      T* out = r.out + q * r.outPitch + c;
-      if (n == W) {
-        store(out, acc);
-      } else {
-        store_first(out, acc, n);
-      }
-    }
+    std::ptrdiff_t c = 0;
+    for (; c + 4 * W <= r.lanes; c += 4 * W) interleaved_block<T, 4>(r, q, c, int(W));
+    for (; c < r.lanes; c += W) interleaved_block<T, 1>(r, q, c, int(r.lanes - c < W ? r.lanes - c : W));
   }
 }
 
@@ -104,8 +127,10 @@ template <class T>
 static void depthwise_row(const DepthwiseRow<T>& r) {
   if (r.interleaved) {
     interleaved_row(r);
+  } else if (r.stride == 1) {
+    planar_row<T, true>(r);
   } else {
-    planar_row(r);
+    planar_row<T, false>(r);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "images.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace uhop {
 
@@ -14,24 +15,42 @@ void PlanarImage<T>::pack(std::size_t first, std::size_t count, std::size_t k0, 
   }
 }
 
-// The pixels of a panel fall into runs that share an output row; a run is a stretch of one input row.
+namespace {
+
+/** Pixels of a panel that share an output row, and so lie in one input row for each tap. */
+struct Run {
+  Offset ih;  // input position under the tap (0, 0)
+  Offset iw;
+  Offset n;
+};
+
+}  // namespace
+
 template <class T>
 void PlanarImage<T>::pack_panel(std::size_t first, std::size_t count, std::size_t k0, std::size_t kc,
                                 std::size_t width, T* dst) const {
+  Run runs[kMostLanes];
+  std::size_t runCount = 0;
+  std::size_t oh = first / call_.OW, ow = first % call_.OW;
+  for (std::size_t done = 0; done < count; ++oh, ow = 0) {
+    const std::size_t n = std::min(count - done, call_.OW - ow);
+    runs[runCount++] = {Offset(oh * call_.strideH) - Offset(call_.padTop),
+                        Offset(ow * call_.strideW) - Offset(call_.padLeft), Offset(n)};
+    done += n;
+  }
+
   const std::size_t taps = call_.KH * call_.KW;
   std::size_t c = k0 / taps, kh = k0 % taps / call_.KW, kw = k0 % call_.KW;
   for (std::size_t k = 0; k < kc; ++k, dst += width) {
     const T* plane = x_ + c * call_.H * call_.W;
-    std::size_t oh = first / call_.OW, ow = first % call_.OW;
-    for (std::size_t done = 0; done < count; ++oh, ow = 0) {
-      const std::size_t n = std::min(count - done, call_.OW - ow);
-      const Offset ih = Offset(oh * call_.strideH + kh * call_.dilationH) - Offset(call_.padTop);
-      const Offset iw = Offset(ow * call_.strideW + kw * call_.dilationW) - Offset(call_.padLeft);
+    T* to = dst;
+    for (std::size_t r = 0; r < runCount; to += runs[r++].n) {
+      const Offset ih = runs[r].ih + Offset(kh * call_.dilationH);
       const bool inside = ih >= 0 && ih < Offset(call_.H);
-      copy_run(inside ? plane + std::size_t(ih) * call_.W : nullptr, iw, n, dst + done);
-      done += n;
+      const T* row = inside ? plane + std::size_t(ih) * call_.W : nullptr;
+      copy_run(row, runs[r].iw + Offset(kw * call_.dilationW), runs[r].n, to);
     }
-    std::fill(dst + count, dst + width, T(0));
+    std::fill(to, dst + width, T(0));
     if (++kw < call_.KW) continue;
     kw = 0;
     if (++kh < call_.KH) continue;
@@ -42,18 +61,23 @@ void PlanarImage<T>::pack_panel(std::size_t first, std::size_t count, std::size_
 
 /** to[i] = row[at + i·strideW] for i < n, zero in the padding. */
 template <class T>
-void PlanarImage<T>::copy_run(const T* row, Offset at, std::size_t n, T* to) const {
-  const Offset stride = Offset(call_.strideW), W = Offset(call_.W), N = Offset(n);
-  const auto first_at_least = [&](Offset x) { return at >= x ? 0 : std::min(N, (x - at + stride - 1) / stride); };
-  const Offset from = row == nullptr ? N : first_at_least(0);
-  const Offset until = std::max(from, first_at_least(W));
-  std::fill(to, to + from, T(0));
+void PlanarImage<T>::copy_run(const T* row, Offset at, Offset n, T* to) const {
+  const Offset stride = Offset(call_.strideW), W = Offset(call_.W);
+  Offset from = 0, until = n;
+  if (row == nullptr) {
+    until = 0;
+  } else if (at < 0 || at + (n - 1) * stride >= W) {
+    const auto first_at_least = [&](Offset x) { return at >= x ? 0 : std::min(n, (x - at + stride - 1) / stride); };
+    from = first_at_least(0);
+    until = std::max(from, first_at_least(W));
+    std::fill(to, to + from, T(0));
+  }
   if (stride == 1) {
-    for (Offset i = from; i < until; ++i) to[i] = row[at + i];
+    if (until > from) std::memcpy(to + from, row + at + from, std::size_t(until - from) * sizeof(T));
   } else {
     for (Offset i = from; i < until; ++i) to[i] = row[at + i * stride];
   }
-  std::fill(to + until, to + N, T(0));
+  if (until < n) std::fill(to + until, to + n, T(0));
 }
 
 template <class T>

@@ -18,7 +18,7 @@ class PlanarImage final : public PanelSource<T> {
  private:
   void pack_panel(std::size_t first, std::size_t count, std::size_t k0, std::size_t kc, std::size_t width,
                   T* dst) const;
-  void copy_run(const T* row, std::ptrdiff_t at, std::size_t n, T* to) const;
+  void copy_run(const T* row, std::ptrdiff_t at, std::ptrdiff_t n, T* to) const;
 
   const T* x_;
   const ConvCall& call_;
