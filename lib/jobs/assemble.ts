@@ -1,4 +1,7 @@
-/** From tile blobs to the output file, in bounded memory; nothing half-written is ever at the output path. */
+/**
+ * From tile blobs to the output file, in bounded memory; nothing half-written is ever at the output path.
+ * Trigger points: assemble:start, assemble:before-rename, assemble:after-rename.
+ */
 import { createHash } from 'node:crypto';
 import { type FileHandle, open, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';

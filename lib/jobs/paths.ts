@@ -1,6 +1,6 @@
 /** Which path computes the tiles of a job. One path computes all of them: paths may differ in the last bits. */
 import { totalmem } from 'node:os';
-import { type Call, UhopError } from '../../backends/contract.ts';
+import { type Call, type Device, UhopError } from '../../backends/contract.ts';
 import { runtime } from '../dispatch/registry.ts';
 import type { Candidate } from '../dispatch/runtime.ts';
 import { forcedBy, isForced, offered, select } from '../dispatch/select.ts';
@@ -25,9 +25,9 @@ export interface PathRequest {
   readonly backend?: string | undefined;
 }
 
-/** A path with the name of the device it runs on. */
+/** A path with the device it runs on. */
 export interface JobPath extends Candidate {
-  readonly device: string | null;
+  readonly device: Device | null;
 }
 
 /**
@@ -57,7 +57,7 @@ export async function choosePath(request: PathRequest): Promise<JobPath> {
       `no one path is on offer for all tiles of this ${call.op}; choose another tile size`,
     );
   }
-  const device = (await chosen.backend.probe()).find(({ usable }) => usable)?.name ?? null;
+  const device = (await chosen.backend.probe()).find(({ usable }) => usable) ?? null;
   return { ...chosen, device };
 }
 

@@ -14,15 +14,14 @@
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { UhopError } from '../../backends/contract.ts';
 import { acquire } from '../dhp/claim.ts';
-import { DhpError } from '../dhp/errors.ts';
 import { status } from '../dhp/handoff.ts';
 import type { ClaimContext } from '../dhp/holder/context.ts';
 import type { Handoff, Json, Store } from '../dhp/types.ts';
 import { assemble } from './assemble.ts';
 import { type DoneTile, doneTiles, identityOf } from './chain.ts';
 import { JobError } from './errors.ts';
+import { endWith, isCode, parked } from './ends.ts';
 import { JobFiles } from './inputs.ts';
 import { readJob, type StoredJob } from './job.ts';
 import { Loader, type PinnedFile } from './loader.ts';
@@ -30,14 +29,10 @@ import { choosePath, type JobPath } from './paths.ts';
 import { outputBytes } from './result.ts';
 import { Stopped, stopSignals } from './stop.ts';
 import { computeTiles, recallTiles, type Run } from './tiles.ts';
-import type { JobEvent, JobFailure, JobOutcome, JobResult, Provenance, RunOptions } from './types.ts';
+import type { JobEvent, JobOutcome, JobResult, Provenance, RunOptions } from './types.ts';
 
 const DEFAULT_GRACE_MS = 5000;
-
-/** Errors that no further attempt can mend. */
-const HOPELESS: ReadonlySet<string> = new Set(['E_INPUT_CHANGED', 'E_NPY', 'E_SPEC', 'E_RESULT', 'E_SHAPE', 'E_DTYPE']);
-/** Errors that say that this worker cannot do the job, though another may. */
-const NOT_HERE: ReadonlySet<string> = new Set(['E_NUMERICS', 'E_BACKEND_UNAVAILABLE']);
+const NOT_CLAIMABLE: ReadonlySet<string> = new Set(['E_STATE', 'E_BUDGET']);
 
 /**
  * Claims a job and works until it is completed, released, failed, parked or lost. A job that is completed or parked already
@@ -59,7 +54,7 @@ export async function runJob(store: Store, id: string, options: RunOptions = {})
     const result = await work({ job, store, claim, stop, emit }, options);
     return tell(emit, { outcome: 'completed', id, result });
   } catch (error) {
-    return tell(emit, await end(store, claim, error));
+    return tell(emit, await endWith(error, claim, store));
   }
 }
 
@@ -68,7 +63,7 @@ async function take(store: Store, id: string, options: RunOptions): Promise<Clai
   try {
     return await acquire(store, id, { ...leaseOptions(options), workerId: options.workerId ?? workerName() });
   } catch (error) {
-    if (isCode(error, ['E_STATE', 'E_BUDGET']) && (await status(store, id)).state === 'dead') return null;
+    if (isCode(error, NOT_CLAIMABLE) && (await status(store, id)).state === 'dead') return null;
     throw error;
   }
 }
@@ -145,56 +140,10 @@ function summarize(job: StoredJob, done: ReadonlyMap<number, DoneTile>, sha256: 
   };
 }
 
-/** Gives the claim back as the error demands, and says how the run ended. */
-async function end(store: Store, claim: ClaimContext, error: unknown): Promise<JobOutcome> {
-  const { id } = claim;
-  if (isCode(error, ['E_BUDGET'])) return parked(await status(store, id));
-  if (claim.signal.aborted || isCode(error, ['E_LEASE_LOST'])) return lost(await status(store, id));
-  try {
-    const stopped = stopOf(error);
-    if (stopped !== null) return await release(claim, stopped.reason);
-    if (isCode(error, NOT_HERE)) return await release(claim, (error as Error).message);
-    const handoff = await claim.fail(error, { retryable: !isCode(error, HOPELESS) });
-    return handoff.state === 'dead' ? parked(handoff) : { outcome: 'failed', id, error: failureOf(error) };
-  } catch (second) {
-    if (isCode(second, ['E_LEASE_LOST'])) return lost(await status(store, id));
-    throw error;
-  }
-}
-
-async function release(claim: ClaimContext, reason: string): Promise<JobOutcome> {
-  const handoff = await claim.release(reason);
-  return handoff.state === 'dead' ? parked(handoff) : { outcome: 'released', id: claim.id, reason };
-}
-
-function parked({ id, reason, error }: Handoff): JobOutcome {
-  return { outcome: 'parked', id, reason: reason ?? 'parked', error: error as JobFailure | null };
-}
-
-function lost(handoff: Handoff): JobOutcome {
-  return handoff.state === 'dead' ? parked(handoff) : { outcome: 'lost', id: handoff.id, state: handoff.state };
-}
-
 function tell(emit: (event: JobEvent) => void, outcome: JobOutcome): JobOutcome {
   const { outcome: type, ...rest } = outcome;
   emit({ type, ...rest } as JobEvent);
   return outcome;
-}
-
-/** A stop, thrown between tiles or as the cause of an abort inside one. */
-function stopOf(error: unknown): Stopped | null {
-  if (error instanceof Stopped) return error;
-  return error instanceof UhopError && error.cause instanceof Stopped ? error.cause : null;
-}
-
-function isCode(error: unknown, codes: Iterable<string>): boolean {
-  const known = error instanceof JobError || error instanceof DhpError || error instanceof UhopError;
-  return known && new Set(codes).has(error.code);
-}
-
-function failureOf(error: unknown): JobFailure {
-  const { code, message } = error as { code?: unknown; message?: unknown };
-  return { code: typeof code === 'string' ? code : 'E_UNKNOWN', message: String(message ?? error) };
 }
 
 function resultOf({ result }: Handoff): JobResult {

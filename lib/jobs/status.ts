@@ -1,7 +1,8 @@
 import { status } from '../dhp/handoff.ts';
 import type { CheckpointRecord, Store } from '../dhp/types.ts';
+import { failureOf } from './ends.ts';
 import { readJob } from './job.ts';
-import type { JobFailure, JobResult, JobStatus, TileState } from './types.ts';
+import type { JobResult, JobStatus, TileState } from './types.ts';
 
 /** How many checkpoints the rate is taken over. */
 const RATE_WINDOW = 16;
@@ -25,7 +26,7 @@ export async function jobStatus(store: Store, id: string): Promise<JobStatus> {
     releases,
     holder,
     result: handoff.result as JobResult | null,
-    error: handoff.error as JobFailure | null,
+    error: handoff.error === null ? null : failureOf(handoff.error),
   };
 }
 

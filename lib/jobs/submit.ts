@@ -12,7 +12,7 @@ import { chooseTile } from './size.ts';
 import { parseSpec } from './spec.ts';
 import type { InputFile, JobInputs, JobSpec, SubmitOptions, SubmittedJob } from './types.ts';
 
-/** A worker that dies on every tile is given up after three claims; one that gets on may die as often as it likes. */
+/** Where the spec says nothing: a job that dies without a new tile is given up after three claims; one that gets on goes on. */
 const JOB_BUDGET: Partial<Budget> = { max_attempts: 1_000_000, max_attempts_without_progress: 3 };
 
 const DEFAULT_TILE_MEMORY = 256 * 1024 * 1024;
@@ -47,7 +47,7 @@ export async function submitJob(store: Store, spec: JobSpec, options: SubmitOpti
     taskKind: taskKind(op),
     inputs: inputs as unknown as Json,
     outputSchema: resultSchema(target, plan),
-    budget: budget ?? JOB_BUDGET,
+    budget: { ...JOB_BUDGET, ...budget },
     ...(nonce !== undefined && { nonce }),
   });
   return { id, created, plan };

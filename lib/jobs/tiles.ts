@@ -1,4 +1,7 @@
-/** The tiles of one claim: load → compute → verify → blob → checkpoint, until none is missing. */
+/**
+ * The tiles of one claim: load → compute → verify → blob → checkpoint, until none is missing.
+ * Trigger points: tile:start, tile:loaded, tile:computed.
+ */
 import { performance } from 'node:perf_hooks';
 import type { ResultTensor } from '../../backends/contract.ts';
 import type { ClaimContext } from '../dhp/holder/context.ts';
@@ -80,7 +83,14 @@ async function computeTile(run: Run, loaded: LoadedTile, { path, device }: JobPa
   const result = job.inputs.verify === 'none' ? await once(run, loaded, path.id) : await twice(run, loaded, path.id);
   const ms = performance.now() - started;
   trigger('tile:computed');
-  const provenance: Provenance = { path: result.path, isa: path.isa ?? null, device, version: PACKAGE_VERSION, ms };
+  const provenance: Provenance = {
+    path: result.path,
+    isa: path.isa ?? null,
+    device: device?.name ?? null,
+    driver: device?.versions.driver ?? null,
+    version: PACKAGE_VERSION,
+    ms,
+  };
   const bytes = bytesOf(result);
   const state = tileState(index, provenance, done);
   const record = await claim.checkpoint(state as unknown as Json, { blobs: { [blobName(index)]: bytes } });

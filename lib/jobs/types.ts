@@ -108,6 +108,7 @@ export interface Provenance {
   readonly path: string;
   readonly isa: string | null;
   readonly device: string | null;
+  readonly driver: string | null;
   /** Version of this package. */
   readonly version: string;
   readonly ms: number;

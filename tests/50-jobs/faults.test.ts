@@ -1,4 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
   chmodSync,
   existsSync,
@@ -284,6 +285,25 @@ describe('a damaged tile blob', () => {
     expect(eventsOf(events, 'tile-damaged')).toMatchObject([{ index: 0 }]);
     expect(tilesOf(events).toSorted()).toEqual([0, 3]);
     expectOutput();
+  });
+});
+
+describe('a disk that damages whatever is written', () => {
+  it('fails the attempt at the second damage of one tile instead of going round', async () => {
+    const id = await submit();
+    const first = createHash('sha256')
+      .update(reference.subarray(128, 128 + 1600))
+      .digest('hex');
+    const { outcome, events } = await run(id, (event) => {
+      if (event.type !== 'assembling') return;
+      const blob = readdirSync(join(folder, 'store'), { recursive: true, encoding: 'utf8' }).find((name) =>
+        name.endsWith(first),
+      );
+      flip(join(folder, 'store', blob!), 0);
+    });
+    expect(outcome).toMatchObject({ outcome: 'failed', error: { code: 'E_BLOB' } });
+    expect(tilesOf(events)).toEqual([0, 1, 2, 3, 0]);
+    expect(existsSync(join(folder, 'c.npy'))).toBe(false);
   });
 });
 

@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type JobEvent, type JobSpec, jobStatus, runJob, submitJob } from 'uhop';
-import { openStore } from 'uhop/dhp';
+import { openStore, type Store } from 'uhop/dhp';
 import { eventsOf, outcomeOf, runWorker, scratch, tilesOf } from '../support/jobs.ts';
 import { writeNpy } from '../support/npy.ts';
 import { randomFloats } from '../support/numbers.ts';
@@ -39,6 +40,15 @@ async function submit(changes: Partial<JobSpec> = {}): Promise<string> {
 
 function leftovers(): readonly string[] {
   return readdirSync(folder).filter((name) => name.endsWith('.tmp'));
+}
+
+/** Resolves when the process that holds the job has stopped itself. */
+async function untilFrozen(store: Store, id: string): Promise<void> {
+  for (;;) {
+    const pid = (await store.get(id))?.holder?.pid;
+    if (pid !== undefined && /^State:\tT/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))) return;
+    await setTimeout(20);
+  }
 }
 
 const each = Array.from({ length: TILES }, (_, tile) => tile + 1);
@@ -106,7 +116,8 @@ describe('kill -9 of the worker', () => {
         store: storeUrl,
         id,
         onLine: (line, kill) => {
-          if ('type' in line && line.type === 'started' && delay !== null) setTimeout(() => kill('SIGKILL'), delay);
+          if ('type' in line && line.type === 'started' && delay !== null)
+            setTimeout(delay).then(() => kill('SIGKILL'));
         },
       });
       computed.push(...tilesOf(lines));
@@ -141,6 +152,33 @@ describe('a worker that dies on every tile', () => {
     await store.requeue(id, { attempts_without_progress: 1 });
     expect(await runJob(store, id, { backend: 'naive' })).toMatchObject({ outcome: 'completed' });
     expect(readFileSync(join(folder, 'c.npy')).equals(reference)).toBe(true);
+  });
+});
+
+describe('a worker that was frozen while another took over', () => {
+  it.each(['tile:computed@2', 'assemble:before-rename'])('at %s writes nothing more when it thaws', async (point) => {
+    const id = await submit();
+    await using store = await openStore(storeUrl);
+    let thaw = (): void => {};
+    const frozen = runWorker({
+      store: storeUrl,
+      id,
+      // No heartbeat is in the middle of a commit, which would lock everybody out, when the process stops.
+      run: { heartbeatMs: 60_000 },
+      trigger: `${point}=stop`,
+      onStart: (kill) => (thaw = () => kill('SIGCONT')),
+    });
+    await untilFrozen(store, id);
+    await store.orphan({ id, fence: (await store.get(id))!.fence }, 'expired');
+    expect(await runJob(store, id, { backend: 'naive' })).toMatchObject({ outcome: 'completed' });
+    const { fence, result, seq } = (await store.get(id))!;
+
+    thaw();
+    const { lines } = await frozen;
+    expect(outcomeOf(lines)).toEqual({ outcome: 'lost', id, state: 'completed' });
+    expect(await store.get(id)).toMatchObject({ fence, result, seq, state: 'completed' });
+    expect(readFileSync(join(folder, 'c.npy')).equals(reference)).toBe(true);
+    expect(leftovers()).toEqual([]);
   });
 });
 

@@ -33,7 +33,15 @@ async function submit(changes: Partial<JobSpec>): Promise<string> {
 /** The first tile, checkpointed by another host on a path that this one does not have. */
 async function beginElsewhere(id: string): Promise<void> {
   const claim = await acquire(store, id, { workerId: 'elsewhere' });
-  const tile = { index: 0, path: 'cuda:0:gemm-sm90', isa: 'sm_90', device: 'H200', version: '0.1.0', ms: 1 };
+  const tile = {
+    index: 0,
+    path: 'cuda:0:gemm-sm90',
+    isa: 'sm_90',
+    device: 'H200',
+    driver: '570',
+    version: '0.1.0',
+    ms: 1,
+  };
   const bytes = new Uint8Array(10 * 20 * 4);
   await claim.checkpoint({ next: 1, done: 1, tile }, { blobs: { 'tile-0': bytes } });
   await claim.release('moved');

@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type JobEvent, type JobSpec, jobStatus, runJob, submitJob, workLoop } from 'uhop';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { explain, type JobEvent, type JobSpec, jobStatus, runJob, submitJob, workLoop } from 'uhop';
 import { acquire, dispatch, openStore, type Store } from 'uhop/dhp';
 import { runtime } from '../../dist/lib/dispatch/registry.js';
 import { EndlessBackend } from '../support/endless-backend.ts';
@@ -25,10 +25,25 @@ beforeEach(async () => {
   store = await openStore(join(folder, 'store'));
   writeNpy(join(folder, 'x.npy'), randomFloats(1600, 1), [40, 40]);
 });
-afterEach(() => store.close());
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await store.close();
+});
 
 async function submit(spec: JobSpec): Promise<string> {
   return (await submitJob(store, spec, { cwd: folder })).id;
+}
+
+/** Does something while a backend is registered whose tiles never end. */
+async function withEndless<T>(act: (endless: EndlessBackend) => Promise<T>): Promise<T> {
+  const endless = new EndlessBackend();
+  const backends = runtime.backends as unknown[];
+  backends.push(endless);
+  try {
+    return await act(endless);
+  } finally {
+    backends.splice(backends.indexOf(endless), 1);
+  }
 }
 
 describe('a stop', () => {
@@ -63,20 +78,27 @@ describe('a stop', () => {
     expect(await store.get(id)).toMatchObject({ state: 'pending', attempts: 0, releases: 0 });
   });
 
+  it('by cancelling the job reaches a tile that never ends', async () => {
+    const id = await submit(relu);
+    const running = withEndless(async (endless) => {
+      const run = runJob(store, id, { backend: 'endless', heartbeatMs: 50 });
+      await endless.begun();
+      await store.cancel(id);
+      return run;
+    });
+    expect(await running).toEqual({ outcome: 'lost', id, state: 'cancelled' });
+  });
+
   it('inside a tile that takes longer than the grace time abandons the tile', async () => {
     const id = await submit(relu);
-    const endless = new EndlessBackend();
-    const backends = runtime.backends as unknown[];
-    backends.push(endless);
-    try {
+    const running = withEndless(async (endless) => {
       const stop = new AbortController();
-      const running = runJob(store, id, { backend: 'endless', signal: stop.signal, graceMs: 20 });
+      const run = runJob(store, id, { backend: 'endless', signal: stop.signal, graceMs: 20 });
       await endless.begun();
       stop.abort('hurry');
-      expect(await running).toEqual({ outcome: 'released', id, reason: 'hurry' });
-    } finally {
-      backends.splice(backends.indexOf(endless), 1);
-    }
+      return run;
+    });
+    expect(await running).toEqual({ outcome: 'released', id, reason: 'hurry' });
     expect(await store.get(id)).toMatchObject({ state: 'orphaned', attempts: 0, releases: 1, seq: 0 });
     expect(await runJob(store, id)).toMatchObject({ outcome: 'completed' });
   });
@@ -164,6 +186,32 @@ describe('a submitted job', () => {
     writeNpy(join(folder, 'x.npy'), randomFloats(1600, 2), [40, 40]);
     const third = await submitJob(store, relu, { cwd: folder });
     expect(new Set([first.id, second.id, third.id]).size).toBe(3);
+  });
+
+  it('has tiles within the memory it may take, and of the sizes that were given', async () => {
+    const sizes = async (spec: JobSpec, tileMemoryBytes: number): Promise<readonly number[]> =>
+      (await submitJob(store, spec, { cwd: folder, tileMemoryBytes })).plan.block;
+    const whole: JobSpec = { ...matmul, tile: {} };
+    const plenty = 2 ** 30;
+    expect(await sizes(whole, plenty)).toEqual([1, 40, 40]);
+    // Two rows of a, two columns of b and four numbers of c, the inputs twice, are 1296 bytes.
+    expect(await sizes(whole, 1296)).toEqual([1, 2, 2]);
+    expect(await sizes(whole, 1)).toEqual([1, 1, 1]);
+    expect(await sizes({ ...matmul, tile: { rows: 7 } }, 3000)).toEqual([1, 7, 2]);
+    expect(await sizes({ ...relu, tile: {} }, 1200)).toEqual([64]);
+  });
+
+  it('has tiles of half a second of work or so', async () => {
+    writeNpy(join(folder, 'x.npy'), randomFloats(1200 * 1200, 1), [1200, 1200]);
+    vi.stubEnv('UHOP_BACKEND', 'naive');
+    const { plan } = await submitJob(store, { ...matmul, tile: {} }, { cwd: folder });
+    const [, rows, cols] = plan.block as [number, number, number];
+    const { ranking } = await explain('matmul', [
+      [rows, 1200],
+      [1200, cols],
+    ]);
+    expect(ranking[0]!.seconds).toBeLessThan(0.8);
+    expect(ranking[0]!.seconds).toBeGreaterThan(0.15);
   });
 
   it('answers with its stored result once it is completed', async () => {

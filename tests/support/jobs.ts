@@ -27,6 +27,8 @@ export interface WorkerOptions {
   readonly id: string;
   readonly run?: RunOptions;
   readonly trigger?: string;
+  /** Called once the process runs. */
+  readonly onStart?: (kill: (signal: NodeJS.Signals) => void) => void;
   /** Called with each line as it comes; may kill the process. */
   readonly onLine?: (line: Line, kill: (signal: NodeJS.Signals) => void) => void;
 }
@@ -46,7 +48,7 @@ export async function scratch(): Promise<string> {
 }
 
 /** Runs a job in a process of its own, to its end or its death. */
-export async function runWorker({ store, id, run = {}, trigger, onLine }: WorkerOptions): Promise<WorkerRun> {
+export async function runWorker({ store, id, run = {}, trigger, onStart, onLine }: WorkerOptions): Promise<WorkerRun> {
   const child = spawn(process.execPath, [WORKER, store, id, JSON.stringify({ backend: 'naive', ...run })], {
     env: { ...process.env, UHOP_TRIGGER: trigger ?? '' },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -55,6 +57,7 @@ export async function runWorker({ store, id, run = {}, trigger, onLine }: Worker
     child.once('error', reject);
     child.once('close', (code, signal) => resolve({ code, signal }));
   });
+  onStart?.((signal) => child.kill(signal));
   const complaints = text(child.stderr);
   const lines: Line[] = [];
   for await (const printed of createInterface({ input: child.stdout })) {
