@@ -1,7 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Command } from 'commander';
-import { devices } from '../index.ts';
+import { explain } from '../index.ts';
 import { loadImages } from './demo/data.ts';
 import { type Check, checksBlock } from './demo/report.ts';
 import { edgesChapter, heading, jobChapter, recognitionChapter, type Stage } from './demo/story.ts';
@@ -12,7 +12,9 @@ import { interruptible } from './signals.ts';
 import { wholeNumber } from './values.ts';
 
 const IMAGES = 8000;
-const IMAGES_NAIVE = 2000;
+/** What plain loops can do in that time. */
+const FEWER_IMAGES = 2000;
+const PATIENCE_SECONDS = 20;
 /** conv2d sums nine products of numbers below 1: a few units of f32 rounding. */
 const EDGE_TOLERANCE = 1e-5;
 
@@ -41,7 +43,7 @@ export function define(): Command {
     .description('A long job, kill -9 in mid-tile, nothing lost: the whole story on real images in about a minute.')
     .option(
       '--n <images>',
-      `how many images (default: ${IMAGES}; ${IMAGES_NAIVE} where only plain loops can run)`,
+      `how many images (default: ${IMAGES}; ${FEWER_IMAGES} where only plain loops can run)`,
       wholeNumber,
     )
     .option('--out <dir>', 'where the contact sheet goes', 'demo-out')
@@ -58,9 +60,9 @@ async function demo(flags: Flags, command: Command): Promise<void> {
   using interrupt = interruptible(output);
   const out = resolve(flags.out);
   const work = join(out, `work-${process.pid}`);
-  const count = flags.n ?? (await affordable(flags.backend));
-  if (!flags.n && count < IMAGES)
-    output.note(`only plain loops here, so ${count} images instead of ${IMAGES}: see uhop doctor`);
+  const most = await affordable(flags.backend);
+  const count = flags.n ?? most;
+  if (!flags.n && most < IMAGES) output.note(`${IMAGES} images would take too long here, so ${most}: see uhop doctor`);
   const images = await loadImages(count, flags.data, flags.labels);
   await mkdir(work, { recursive: true });
   try {
@@ -105,9 +107,14 @@ async function tell(stage: Stage): Promise<void> {
   if (holding < checks.length) process.exitCode = EXIT.failure;
 }
 
-/** As many images as take about a minute here. */
+/** As many images as take well below a minute by the path that the job would run on. */
 async function affordable(backend?: string): Promise<number> {
-  if (backend === 'naive') return IMAGES_NAIVE;
-  const fast = (await devices()).some((device) => device.usable && !device.software && device.backend !== 'naive');
-  return fast ? IMAGES : IMAGES_NAIVE;
+  const size = 28 * 28;
+  const shapes = [
+    [IMAGES, size],
+    [size, IMAGES],
+  ];
+  const { ranking } = await explain('matmul', shapes, { backend });
+  const seconds = ranking.find(({ chosen }) => chosen)?.seconds ?? 0;
+  return seconds < PATIENCE_SECONDS ? IMAGES : FEWER_IMAGES;
 }

@@ -116,6 +116,16 @@ describe('worker and supervisor', () => {
     expect(once.code).toBe(0);
   });
 
+  test('a worker of a backend that is not there does not wait for ever, it ends with 3', async () => {
+    await using place = await folder();
+    for (const env of [{ UHOP_DISABLE: 'cpu' }, { UHOP_DISABLE: 'cpu', UHOP_BACKEND: 'cpu' }]) {
+      const flags = 'UHOP_BACKEND' in env ? [] : ['--backend', 'cpu'];
+      const { code, stderr } = await uhop(['worker', ...flags], { cwd: place.path, env });
+      expect(stderr).toContain('switched off by UHOP_DISABLE [E_BACKEND_UNAVAILABLE]');
+      expect(code).toBe(3);
+    }
+  });
+
   test('a job that used up its attempts is a dead letter until it is requeued', async () => {
     await using place = await folder();
     const cwd = place.path;

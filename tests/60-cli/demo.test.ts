@@ -74,6 +74,16 @@ describe('uhop demo', () => {
     expect(code).toBe(2);
   });
 
+  test('a backend that is not there ends it with 3 before it begins', async () => {
+    await using place = await folder();
+    const { code, stdout } = await uhop(['demo', '--backend', 'cpu'], {
+      cwd: place.path,
+      env: { UHOP_DISABLE: 'cpu' },
+    });
+    expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+    expect(await readdir(place.path)).toEqual([]);
+  });
+
   test('Ctrl-C ends it with 130 and leaves no stores behind', async () => {
     await using place = await folder();
     await using running = new Running(['demo', ...SHORT, '--out', place.path]);
