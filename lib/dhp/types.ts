@@ -160,13 +160,14 @@ export interface LeaseRow {
   readonly lease: Lease;
   readonly holder: Holder;
   readonly claimedAt: number;
-  readonly maxWallMs: number | null;
+  /** What the newest checkpoint left of the wall budget, grants included; null for no cap. */
+  readonly wallLeftMs: number | null;
 }
 
 export interface ListFilter {
   readonly state?: State | readonly State[];
   readonly taskKind?: string;
-  /** At most this many rows, ordered by (createdAt, id). */
+  /** At most this many rows, ordered by (createdAt, id); all of them when absent. */
   readonly limit?: number;
   /** Continue after this id. */
   readonly after?: string;
@@ -178,6 +179,7 @@ export interface BlobStore {
   put(bytes: Uint8Array): Promise<{ readonly sha256: string; readonly bytes: number }>;
   /** The bytes, re-hashed; `E_BLOB_MISSING` or `E_BLOB_CORRUPT` otherwise. */
   get(sha256: string): Promise<Uint8Array>;
+  /** Whoever asks is about to name it: the blob counts as put just now, so that no collection takes it meanwhile. */
   has(sha256: string): Promise<boolean>;
   /** Removes blobs that `isNamed` does not know and that are older than `olderThanMs`; answers how many. */
   collect(isNamed: (sha256: string) => Promise<boolean>, olderThanMs: number): Promise<number>;
@@ -218,11 +220,12 @@ export interface Store {
   park(token: Token, reason: string): Promise<boolean>;
   requeue(id: string, grant: Grant): Promise<Handoff>;
   cancel(id: string): Promise<Handoff>;
-  /** Live claims, paged by id. */
+  /** Live claims after this id, in order of id; 100 of them unless told otherwise. */
   leases(after?: string, limit?: number): Promise<readonly LeaseRow[]>;
   /** The term when this candidate leads now, null when another does. */
   acquireLeader(candidate: string, ttlMs: number): Promise<number | null>;
   renewLeader(candidate: string, term: number, ttlMs: number): Promise<boolean>;
+  /** What happened, in order, for people: at most 1000 records after number `afterN` unless told otherwise. */
   events(afterN?: number, limit?: number): Promise<readonly EventRecord[]>;
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
