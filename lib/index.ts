@@ -15,29 +15,27 @@ export type {
 export { UhopError } from '../backends/contract.ts';
 export { decodeHalf, encodeHalf, type HalfType } from '../backends/half.ts';
 export {
-  devices,
-  type ExplainOptions,
-  type Explanation,
-  explain,
-  type PassedOver,
-  type RankedPath,
-} from './dispatch/explain.ts';
-export {
   type AsyncOptions,
   type Conv2dOptions,
   type Conv2dSyncOptions,
   conv2d,
   conv2dSync,
+  devices,
+  type ExplainOptions,
+  type Explanation,
+  explain,
   type MatmulOptions,
   type MatmulSyncOptions,
   matmul,
   matmulSync,
+  type PassedOver,
+  type RankedPath,
   type ReluOptions,
   type ReluSyncOptions,
   relu,
   reluSync,
   type SyncOptions,
-} from './dispatch/ops.ts';
+} from './dispatch/index.ts';
 export {
   type InputFile,
   type JobAttrs,

@@ -34,7 +34,7 @@ export function fallBack<B extends Backend>(
 export function noteMissingAddon(runtime: Runtime, call: Call, chosen: Candidate): void {
   if (chosen.backend.id !== 'naive' || flops(call) < NOTABLE_FLOPS) return;
   const addon = runtime.backends.find(({ id }) => id === 'cpu');
-  const reason = addon && whyNot(addon)?.reason;
+  const reason = addon && whyNot(addon);
   if (!reason || reason.code === 'disabled') return;
   const message = `${call.op} runs in plain JavaScript: ${reason.message}. ${reason.hint}`;
   warnOnce(runtime, call, 'cpu', chosen.path.id, message);

@@ -3,6 +3,7 @@
  * copies of the inputs, made before the call returns, and an output of its own that is copied to the user's when it is
  * whole; so nothing the user does to a buffer meanwhile reaches the computation.
  */
+import { types } from 'node:util';
 import { type Call, type Operands, type TensorData, UhopError } from '../../backends/contract.ts';
 import type { Bound } from '../ops/bind.ts';
 import { allocate, copyOf, isResizable } from '../tensor.ts';
@@ -54,5 +55,5 @@ function overlaps(read: TensorData, out: TensorData): boolean {
 }
 
 function isShared(data: TensorData): boolean {
-  return Object.prototype.toString.call(data.buffer) === '[object SharedArrayBuffer]';
+  return types.isSharedArrayBuffer(data.buffer);
 }

@@ -1,5 +1,5 @@
 /** Which path runs a call: the forced one, or the one expected to be done first. */
-import { type Backend, type Call, type Device, UhopError } from '../../backends/contract.ts';
+import { type Backend, type Call, type Reason, UhopError } from '../../backends/contract.ts';
 import { nearest, show } from '../ops/arguments.ts';
 import { type Candidate, isSync, type Runtime } from './runtime.ts';
 
@@ -38,9 +38,8 @@ export function select<B extends Backend>(
   const chosen = forced ? all.filter((one) => isForced(one, forced)) : standing(runtime, all);
   const [first, ...rest] = chosen;
   if (first) return [first, ...rest];
-  throw forced
-    ? refusal(runtime, backends, call, forced, all)
-    : new UhopError('E_BACKEND_UNAVAILABLE', 'no backend is there');
+  if (forced) throw refusal(runtime, backends, call, forced, all);
+  throw new UhopError('E_BACKEND_UNAVAILABLE', `no backend has a path for this ${call.dtype} ${call.op}`);
 }
 
 /** A path that failed lately comes after every other, so that there is always one to try. */
@@ -62,10 +61,10 @@ export function isForced({ path }: Candidate, { id }: Forced): boolean {
 }
 
 /** Why a backend cannot be used; undefined when it can. */
-export function whyNot(backend: Backend): Device | undefined {
+export function whyNot(backend: Backend): Reason | undefined {
   if (!isSync(backend)) return undefined;
   const devices = backend.probeSync();
-  return devices.some(({ usable }) => usable) ? undefined : devices.find(({ reason }) => reason !== undefined);
+  return devices.some(({ usable }) => usable) ? undefined : devices.find(({ reason }) => reason)?.reason;
 }
 
 function refusal(
@@ -85,7 +84,7 @@ function refusal(
     return new UhopError('E_BACKEND_UNAVAILABLE', message, { forced: id, backends: known });
   }
   const paths = all.map(({ path }) => path.id);
-  const reason = whyNot(backend)?.reason;
+  const reason = whyNot(backend);
   let why = `the paths on offer for this ${call.dtype} call are ${paths.join(', ')}`;
   if (reason) why = `${reason.message}. ${reason.hint}`;
   else if (!backends.includes(backend)) why = `it cannot answer inside the call; use ${call.op}() instead`;

@@ -59,6 +59,11 @@ export function isExtent(value: unknown, least = 0): value is number {
   return Number.isSafeInteger(value) && (value as number) >= least;
 }
 
+/** Whether `value` is an array of extents, without holes. */
+export function isExtents(value: unknown): value is readonly number[] {
+  return Array.isArray(value) && Array.from(value).every((one) => isExtent(one));
+}
+
 /** One integer for both axes, or `[height, width]`. */
 export function checkPair(value: unknown, least: number, what: string): readonly [number, number] {
   if (isExtent(value, least)) return [value, value];

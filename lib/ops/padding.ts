@@ -1,6 +1,6 @@
 /** Padding of conv2d, resolved once for every backend. */
 import { UhopError } from '../../backends/contract.ts';
-import { checkPair, isExtent, nearest, show } from './arguments.ts';
+import { checkPair, isExtent, isExtents, nearest, show } from './arguments.ts';
 
 /**
  * `'valid'`; `'same'` (ONNX SAME_UPPER: the odd one at the end) or `'same-lower'` (at the start), both giving
@@ -36,8 +36,8 @@ export function resolvePadding(padding: unknown, height: Axis, width: Axis): Pad
     const meant = nearest(padding, NAMES);
     throw refused(padding, meant ? `; did you mean '${meant}'?` : '');
   }
-  if (Array.isArray(padding) && padding.length === 4 && padding.every((side) => isExtent(side))) {
-    const [top, left, bottom, right] = padding as [number, number, number, number];
+  if (isExtents(padding) && padding.length === 4) {
+    const [top, left, bottom, right] = padding as readonly [number, number, number, number];
     return { top, left, bottom, right };
   }
   if (!isExtent(padding) && !(Array.isArray(padding) && padding.length === 2)) throw refused(padding);

@@ -1,6 +1,6 @@
 import { tensor, UhopError } from 'uhop';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { naive } from '../../dist/backends/naive/index.js';
+import { naive } from '../../dist/backends/naive.js';
 import { run, runSync } from '../../dist/lib/dispatch/run.js';
 import { createRuntime } from '../../dist/lib/dispatch/runtime.js';
 

@@ -1,7 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { dispatch, type Handoff, type Json, openStore, type Store } from 'uhop/dhp';
+import { tempDir } from './handoffs.ts';
 
 /** A SQLite store in a folder of its own, removed with it. */
 export interface TempStore extends AsyncDisposable {
@@ -10,14 +8,14 @@ export interface TempStore extends AsyncDisposable {
 }
 
 export async function tempStore(): Promise<TempStore> {
-  const url = await mkdtemp(join(tmpdir(), 'uhop-store-'));
-  const store = await openStore(url);
+  const folder = await tempDir();
+  const store = await openStore(folder.path);
   return {
     store,
-    url,
+    url: folder.path,
     async [Symbol.asyncDispose]() {
       await store.close();
-      await rm(url, { recursive: true, force: true });
+      await folder[Symbol.asyncDispose]();
     },
   };
 }

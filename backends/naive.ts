@@ -3,10 +3,10 @@
  * right, and the floor of every benchmark.
  */
 import { totalmem } from 'node:os';
-import type { Call, Device, Operands, Path, SyncBackend } from '../contract.ts';
-import { conv2d } from './conv2d.ts';
-import { matmul } from './matmul.ts';
-import { relu } from './relu.ts';
+import type { Call, Device, Operands, Path, SyncBackend } from './contract.ts';
+import { conv2d } from './naive/conv2d.ts';
+import { matmul } from './naive/matmul.ts';
+import { relu } from './naive/relu.ts';
 
 const ID = 'naive:js';
 
