@@ -1,5 +1,5 @@
 import type { ResultTensor, Tensor } from '../../backends/contract.ts';
-import { conv2d, matmul, relu } from '../dispatch/ops.ts';
+import { conv2d, matmul, relu } from '../dispatch/index.ts';
 import type { LoadedTile } from './loader.ts';
 import type { JobOp } from './types.ts';
 

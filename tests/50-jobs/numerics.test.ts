@@ -31,7 +31,7 @@ async function submit(changes: Partial<JobSpec>): Promise<string> {
 }
 
 /** The first tile, checkpointed by another host on a path that this one does not have. */
-async function beginElsewhere(id: string): Promise<void> {
+async function beginElsewhere(id: string, bytes = new Uint8Array(10 * 20 * 4)): Promise<void> {
   const claim = await acquire(store, id, { workerId: 'elsewhere' });
   const tile = {
     index: 0,
@@ -42,7 +42,6 @@ async function beginElsewhere(id: string): Promise<void> {
     version: '0.1.0',
     ms: 1,
   };
-  const bytes = new Uint8Array(10 * 20 * 4);
   await claim.checkpoint({ next: 1, done: 1, tile }, { blobs: { 'tile-0': bytes } });
   await claim.release('moved');
 }
@@ -65,6 +64,15 @@ describe('a job that began on a path that is not here', () => {
     const outcome = await runJob(store, id, { backend: 'naive' });
     const result = { numericsChanged: true, paths: ['cuda:0:gemm-sm90', 'naive:js'] };
     expect(outcome).toMatchObject({ outcome: 'completed', result });
+  });
+
+  it('has its tiles computed here when the blobs do not fit the plan', async () => {
+    const id = await submit({ numerics: 'exact' });
+    await beginElsewhere(id, new Uint8Array(100));
+    const events: JobEvent[] = [];
+    const outcome = await runJob(store, id, { backend: 'naive', onEvent: (event) => events.push(event) });
+    expect(outcome).toMatchObject({ outcome: 'completed', result: { numericsChanged: false, paths: ['naive:js'] } });
+    expect(tilesOf(events)).toEqual([0, 1, 2]);
   });
 
   it('and one that began here goes on here, exact or not, without a mark', async () => {
