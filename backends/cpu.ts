@@ -3,11 +3,20 @@
  * The arithmetic of a path is fixed by its kernel and instruction set: the same bits on every host that offers it,
  * whatever the number of threads.
  */
-import { type Kernel, secondsOf } from './cpu/cost.ts';
+import { type Kernel, secondsOf, workOf } from './cpu/cost.ts';
 import { type Cpu, examine } from './cpu/probe.ts';
 import { shapeNumbers } from './cpu/shape.ts';
-import { type Call, type Operands, type Path, type RunContext, type SyncBackend, UhopError } from './contract.ts';
-import type { Addon, Variant } from './native.ts';
+import {
+  type Call,
+  type Conv2dCall,
+  type DType,
+  type Operands,
+  type Path,
+  type RunContext,
+  type SyncBackend,
+  UhopError,
+} from './contract.ts';
+import type { Addon } from './native.ts';
 
 /** Calls expected to be done sooner run inside the call: a copy and a thread's wake-up would cost as much. */
 const INLINE_SECONDS = 1e-4;
@@ -15,56 +24,82 @@ const INLINE_SECONDS = 1e-4;
 /** Taps beyond which the direct kernel does not go. */
 const MOST_DIRECT_TAPS = 1024;
 
-let examined: Cpu | undefined;
-
-function state(refresh = false): Cpu {
-  if (refresh || !examined) examined = examine();
-  return examined;
+/** One way to run calls, on one instruction set: the variant of each element type, by its index in the addon. */
+interface Offer {
+  readonly id: string;
+  readonly kernel: Kernel;
+  readonly isa: string;
+  readonly variants: ReadonlyMap<DType, number>;
 }
 
-/** The kernels that compute this call; those that compute it directly first. */
-function kernelsFor(call: Call): readonly Kernel[] {
-  if (call.op === 'relu') return ['relu'];
-  if (call.dtype !== 'f32' && call.dtype !== 'f64') return [];
-  if (call.op === 'matmul') return ['gemm'];
-  const direct = call.C > 0 && call.groups === call.C && (call.layout === 'nchw' || call.O === call.C);
-  const small = call.KH <= MOST_DIRECT_TAPS && call.KW <= MOST_DIRECT_TAPS;
-  return direct && small ? ['depthwise', 'conv'] : ['conv'];
+interface State extends Cpu {
+  readonly offers: ReadonlyMap<string, Offer>;
+}
+
+let known: State | undefined;
+
+function state(refresh = false): State {
+  if (refresh || !known) {
+    const examined = examine();
+    known = { ...examined, offers: offersOf(examined) };
+  }
+  return known;
+}
+
+/** A convolution by way of packed panels runs on the gemm kernels. */
+const VARIANT_OP = { gemm: 'gemm', conv: 'gemm', depthwise: 'depthwise', relu: 'relu' } as const;
+
+function offersOf({ addon, isas }: Cpu): ReadonlyMap<string, Offer> {
+  const offers = new Map<string, Offer>();
+  for (const kernel of Object.keys(VARIANT_OP) as Kernel[]) {
+    for (const isa of isas) {
+      const variants = new Map<DType, number>();
+      for (const [index, variant] of addon!.variants.entries()) {
+        if (variant.op === VARIANT_OP[kernel] && variant.isa === isa) variants.set(variant.dtype, index);
+      }
+      const id = `cpu:${kernel}-${isa}`;
+      offers.set(id, { id, kernel, isa, variants });
+    }
+  }
+  return offers;
+}
+
+function computes({ kernel, variants }: Offer, call: Call): boolean {
+  if (!variants.has(call.dtype)) return false;
+  if (kernel === 'relu' || kernel === 'gemm') return call.op === (kernel === 'gemm' ? 'matmul' : 'relu');
+  if (call.op !== 'conv2d') return false;
+  return kernel === 'conv' || isDepthwise(call);
+}
+
+/** What the direct kernel does: one input channel per group, and with interleaved channels one output channel too. */
+function isDepthwise({ C, O, KH, KW, groups, layout }: Conv2dCall): boolean {
+  const small = KH <= MOST_DIRECT_TAPS && KW <= MOST_DIRECT_TAPS;
+  return C > 0 && groups === C && (layout === 'nchw' || O === C) && small;
 }
 
 function pathsOf(call: Call): readonly Path[] {
-  const { isas, threads } = state();
-  const paths = kernelsFor(call).flatMap((kernel) =>
-    isas.map((isa): Path => {
-      const seconds = secondsOf(call, kernel, isa, threads);
-      const inline = kernel === 'relu' || secondsOf(call, kernel, isa, 1) < INLINE_SECONDS;
-      return { id: `cpu:${kernel}-${isa}`, backend: 'cpu', seconds, source: 'estimate', inline, isa };
-    }),
-  );
-  return paths.sort((left, right) => left.seconds - right.seconds);
-}
-
-const variantIndex = new Map<string, number>();
-
-function variantOf({ variants }: Addon, path: Path, call: Call): number {
-  const kernel = path.id.slice('cpu:'.length, path.id.lastIndexOf('-'));
-  const op: Variant['op'] = kernel === 'conv' ? 'gemm' : (kernel as Exclude<Kernel, 'conv'>);
-  const key = `${op} ${call.dtype} ${path.isa}`;
-  let index = variantIndex.get(key);
-  if (index === undefined) {
-    index = variants.findIndex((one) => one.op === op && one.dtype === call.dtype && one.isa === path.isa);
-    variantIndex.set(key, index);
+  const { offers, threads } = state();
+  const work = workOf(call);
+  const paths: Path[] = [];
+  for (const offer of offers.values()) {
+    if (!computes(offer, call)) continue;
+    const { id, kernel, isa } = offer;
+    const seconds = secondsOf(work, kernel, isa, threads);
+    const inline = kernel === 'relu' || secondsOf(work, kernel, isa, 1) < INLINE_SECONDS;
+    paths.push({ id, backend: 'cpu', seconds, source: 'estimate', inline, isa });
   }
-  return index;
+  return paths.sort((left, right) => left.seconds - right.seconds);
 }
 
 type AddonCall = Parameters<Addon['runSync']>;
 
 function bind(path: Path, call: Call, operands: Operands): { addon: Addon; bound: AddonCall } {
-  const { addon, threads } = state();
-  if (!addon) throw new UhopError('E_BACKEND_UNAVAILABLE', 'the native addon is not usable', { path: path.id });
+  const { addon, threads, offers } = state();
+  const variant = offers.get(path.id)?.variants.get(call.dtype);
+  if (!addon || variant === undefined) {
+    throw new UhopError('E_BACKEND_UNAVAILABLE', `${path.id} does not compute ${call.dtype} ${call.op} here`);
+  }
   const [x, w] = operands.inputs;
-  const variant = variantOf(addon, path, call);
   return { addon, bound: [variant, threads, shapeNumbers(call), x!, w, operands.bias, operands.out] };
 }
 

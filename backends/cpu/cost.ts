@@ -2,7 +2,7 @@
  * Seconds that a call is expected to take: a roofline of arithmetic and memory traffic with constants of a common
  * server core per instruction set, good enough to rank before anything has been measured.
  */
-import { BYTES_PER_ELEMENT, type Call } from '../contract.ts';
+import { BYTES_PER_ELEMENT, type Call, type DType } from '../contract.ts';
 
 /** f32 operations per second of one thread in the micro-kernel; f64 has half. */
 const FLOPS: Readonly<Record<string, number>> = { avx512: 1.2e11, avx2: 7e10, neon: 3e10, baseline: 2e10 };
@@ -16,35 +16,40 @@ const WORTH_OF_THREAD = 2 ** 20;
 
 export type Kernel = 'gemm' | 'conv' | 'depthwise' | 'relu';
 
-interface Work {
+export interface Work {
   readonly macs: number;
   /** Elements that are packed into panels, counting repeats. */
   readonly packed: number;
-  /** Elements read or written once. */
-  readonly moved: number;
+  /** Bytes read or written once. */
+  readonly bytes: number;
+  readonly dtype: DType;
 }
 
-function workOf(call: Call): Work {
-  const out = call.outShape.reduce((n, extent) => n * extent, 1);
-  if (call.op === 'relu') return { macs: 0, packed: 0, moved: 2 * out };
+export function workOf(call: Call): Work {
+  const { dtype } = call;
+  const size = BYTES_PER_ELEMENT[dtype];
+  const out = product(call.outShape);
+  if (call.op === 'relu') return { dtype, macs: 0, packed: 0, bytes: 2 * out * size };
   if (call.op === 'matmul') {
-    const { M, N, K } = call;
-    const items = call.batch.reduce((n, extent) => n * extent, 1);
-    const sides = items * K * (M + N);
-    return { macs: out * K, packed: sides, moved: sides + out };
+    const sides = product(call.batch) * call.K * (call.M + call.N);
+    return { dtype, macs: out * call.K, packed: sides, bytes: (sides + out) * size };
   }
   const taps = (call.C / call.groups) * call.KH * call.KW;
-  const pixels = call.batch * call.OH * call.OW;
+  const packed = taps * (call.batch * call.OH * call.OW * call.groups + call.O);
   const image = call.batch * call.C * call.H * call.W;
-  return { macs: out * taps, packed: taps * (pixels * call.groups + call.O), moved: image + out + call.O * taps };
+  return { dtype, macs: out * taps, packed, bytes: (image + out + call.O * taps) * size };
 }
 
-export function secondsOf(call: Call, kernel: Kernel, isa: string, threads: number): number {
-  const { macs, packed, moved } = workOf(call);
+function product(extents: readonly number[]): number {
+  let all = 1;
+  for (const extent of extents) all *= extent;
+  return all;
+}
+
+export function secondsOf({ macs, packed, bytes, dtype }: Work, kernel: Kernel, isa: string, threads: number): number {
   const direct = kernel === 'depthwise';
-  const rate = (FLOPS[isa] ?? FLOPS.baseline!) * (call.dtype === 'f64' ? 0.5 : 1) * (direct ? DIRECT_SHARE : 1);
+  const rate = (FLOPS[isa] ?? FLOPS.baseline!) * (dtype === 'f64' ? 0.5 : 1) * (direct ? DIRECT_SHARE : 1);
   const busy = Math.max(1, Math.min(threads, macs / WORTH_OF_THREAD));
   const arithmetic = ((2 * macs) / rate + (direct ? 0 : packed / PACKED_ELEMENTS)) / busy;
-  const memory = (moved * BYTES_PER_ELEMENT[call.dtype]) / BYTES;
-  return CALL_SECONDS + Math.max(arithmetic, memory);
+  return CALL_SECONDS + Math.max(arithmetic, bytes / BYTES);
 }
