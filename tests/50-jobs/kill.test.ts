@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type JobEvent, jobStatus, runJob } from 'uhop';
+import { devices, type JobEvent, jobStatus, runJob } from 'uhop';
 import { openStore } from 'uhop/dhp';
 import { eventsOf, outcomeOf, runWorker, tilesOf } from '../support/jobs.ts';
 import { type SampleJob, sampleJob } from '../support/sample-job.ts';
@@ -90,5 +90,36 @@ describe('kill -9 of the worker', () => {
     expect(new Set(computed).size).toBe(computed.length);
     expect(computed.length).toBeGreaterThanOrEqual(tiles - deaths);
     expect(job.output()).toEqual(job.reference);
+  });
+});
+
+const cpu = (await devices()).some(({ backend, usable }) => backend === 'cpu' && usable);
+
+describe.skipIf(!cpu)('on the cpu backend', () => {
+  it('a killed and resumed job gives the bytes of an uninterrupted one on the same path', async () => {
+    const whole = await job.submit({ output: 'c.npy', nonce: 'whole' });
+    expect(
+      outcomeOf((await runWorker({ store: job.storeUrl, id: whole, run: { backend: 'cpu' } })).lines),
+    ).toMatchObject({
+      outcome: 'completed',
+    });
+    const bytes = job.output();
+
+    const id = await job.submit({ numerics: 'exact' });
+    const killed = await runWorker({
+      store: job.storeUrl,
+      id,
+      run: { backend: 'cpu' },
+      trigger: 'tile:computed@2=kill',
+    });
+    expect(killed.signal).toBe('SIGKILL');
+    await using store = await openStore(job.storeUrl);
+    const [path] = eventsOf(killed.lines, 'tile').map((event) => event.path);
+    expect(await runJob(store, id)).toMatchObject({
+      outcome: 'completed',
+      result: { paths: [path], numericsChanged: false },
+    });
+    expect(path).toMatch(/^cpu:/);
+    expect(job.output()).toEqual(bytes);
   });
 });
