@@ -196,6 +196,10 @@ export interface Store {
   readonly blobs: BlobStore;
   dispatch(intent: Intent): Promise<{ readonly id: string; readonly created: boolean }>;
   get(id: string): Promise<Handoff | null>;
+  /**
+   * A handoff whose stored intent no longer hashes to its id is left out, so that one damaged row hides no other; `get` of
+   * it says `E_ID_MISMATCH`. Page until an empty page.
+   */
   list(filter?: ListFilter): Promise<readonly Handoff[]>;
   /** pending → claimed; counts the attempt. Crossing a cap parks the handoff and throws `E_BUDGET`. */
   claim(id: string, holder: Holder, lease: Lease): Promise<Handoff>;

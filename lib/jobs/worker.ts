@@ -3,6 +3,7 @@ import { reapDead } from '../dhp/claim.ts';
 import { DhpError } from '../dhp/errors.ts';
 import type { Handoff, Store } from '../dhp/types.ts';
 import { opOfKind, readJob } from './job.ts';
+import { assertUsable } from './paths.ts';
 import { pathFor, runJob } from './runner.ts';
 import type { JobOp, JobOutcome, WorkOptions, WorkSummary } from './types.ts';
 
@@ -16,12 +17,14 @@ const ALL: readonly JobOp[] = ['matmul', 'conv2d', 'relu'];
 /**
  * Takes one job after the other that this worker can do, oldest first, until `signal` aborts or, with `until: 'idle'`, there is
  * none left to take. A job it cannot do (op, dtype, memory, backend, numerics) is left for others and costs no attempt; a job
- * that fails is left alone for a while, so that it never stops the others.
+ * that fails is left alone for a while, so that it never stops the others. Rejects with `E_BACKEND_UNAVAILABLE` when a forced
+ * backend is not there: such a worker would wait for ever.
  */
 export async function workLoop(store: Store, options: WorkOptions = {}): Promise<WorkSummary> {
   const { signal, pollMs = DEFAULT_POLL_MS, until = 'signal' } = options;
   const summary = { completed: 0, released: 0, failed: 0, parked: 0, lost: 0 };
   const pauses = new Pauses();
+  await assertUsable(options.backend);
   for (;;) {
     if (signal?.aborted) return summary;
     const id = await findJob(store, options, pauses);
@@ -67,7 +70,7 @@ async function findJob(store: Store, options: WorkOptions, pauses: Pauses): Prom
       if ((await isFree(store, handoff)) && (await canDo(store, handoff, options))) return handoff.id;
     }
     after = page.at(-1)?.id;
-    if (page.length < PAGE) return null;
+    if (after === undefined) return null;
   }
 }
 

@@ -209,12 +209,13 @@ describe('damage', () => {
     expect(await eventCounts(store, handoff.id)).toMatchObject({ quarantined: 1 });
   });
 
-  test('an altered intent is found out by its id, and does not stop the leases of others', async () => {
-    await claimedHandoff(store);
+  test('an altered intent is found out by its id, and hides neither the others nor their leases', async () => {
+    const other = await claimedHandoff(store);
     vandalise("UPDATE intents SET body = replace(body, 'test', 'text') WHERE id = ?", handoff.id);
     await expect(store.get(handoff.id)).rejects.toMatchObject({ code: 'E_ID_MISMATCH', details: { id: handoff.id } });
     await expect(store.heartbeat(tokenOf(handoff))).rejects.toMatchObject({ code: 'E_ID_MISMATCH' });
     expect(await store.leases()).toHaveLength(2);
+    expect((await store.list()).map(({ id }) => id)).toEqual([other.id]);
   });
 });
 

@@ -37,7 +37,7 @@ export function makeIntent(request: IntentRequest): Intent {
 
 /** The id of an intent: `h1_` and the hex SHA-256 of its canonical JSON. */
 export function intentId(intent: Intent): string {
-  return idOfText(canonical(intent));
+  return intentIdOf(canonical(intent));
 }
 
 /**
@@ -48,12 +48,12 @@ export function sealIntent(intent: Intent): SealedIntent {
   checkShape(intent);
   const text = canonical(intent);
   compileSchema(intent.output_schema);
-  return { id: idOfText(text), text, intent: JSON.parse(text) as Intent };
+  return { id: intentIdOf(text), text, intent: JSON.parse(text) as Intent };
 }
 
 /** The intent stored as `text` under `id`; `E_ID_MISMATCH` when it is not the one that was dispatched. */
 export function readIntent(id: string, text: string): Intent {
-  const actual = idOfText(text);
+  const actual = intentIdOf(text);
   if (actual === id) return JSON.parse(text) as Intent;
   throw new DhpError('E_ID_MISMATCH', `the intent stored under ${id} hashes to ${actual}: it was altered`, {
     id,
@@ -61,7 +61,8 @@ export function readIntent(id: string, text: string): Intent {
   });
 }
 
-function idOfText(text: string): string {
+/** The id of an intent's canonical text. */
+export function intentIdOf(text: string): string {
   return `h1_${sha256(text)}`;
 }
 

@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import { wallLeft } from '../protocol/budget.ts';
 import { canonical } from '../protocol/canonical.ts';
 import type { Emitted } from '../protocol/events.ts';
-import { readIntent, type SealedIntent } from '../protocol/ids.ts';
+import { intentIdOf, readIntent, type SealedIntent } from '../protocol/ids.ts';
 import type {
   CheckpointRecord,
   EventRecord,
@@ -89,7 +89,7 @@ export class SqliteRows implements Rows {
         limit: limit ?? -1,
       },
     );
-    return rows.map(toHandoff);
+    return rows.filter(isIntact).map(toHandoff);
   }
 
   leases(after: string, limit: number): readonly LeaseRow[] {
@@ -214,6 +214,10 @@ function toRow(handoff: Handoff): Row {
     updated_at: handoff.updatedAt,
     claimed_at: handoff.claimedAt,
   };
+}
+
+function isIntact(row: Row): boolean {
+  return intentIdOf(row['intent'] as string) === row['id'];
 }
 
 function toHandoff(row: Row): Handoff {
