@@ -7,7 +7,7 @@ import { outputOf } from './output.ts';
 import { interruptible } from './signals.ts';
 import { storeOption } from './store.ts';
 import { listOf, wholeNumber } from './values.ts';
-import { assertUsable, runOptions, type WorkFlags, workOptions } from './work-options.ts';
+import { runOptions, type WorkFlags, workOptions } from './work-options.ts';
 
 const OPS: readonly JobOp[] = ['matmul', 'conv2d', 'relu'];
 
@@ -48,7 +48,6 @@ async function work(flags: Flags, command: Command): Promise<void> {
   const output = outputOf(command);
   using interrupt = interruptible(output);
   const served = new AbortController();
-  await assertUsable(flags.backend);
   await using store = await openStore(flags.store);
   using view = eventView(output);
   const onEvent = (event: JobEvent): void => {

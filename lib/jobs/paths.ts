@@ -1,6 +1,7 @@
 /** Which path computes the tiles of a job. One path computes all of them: paths may differ in the last bits. */
 import { totalmem } from 'node:os';
 import { type Call, type Device, UhopError } from '../../backends/contract.ts';
+import { devices } from '../dispatch/explain.ts';
 import { runtime } from '../dispatch/registry.ts';
 import type { Candidate } from '../dispatch/runtime.ts';
 import { forcedBy, isForced, offered, select } from '../dispatch/select.ts';
@@ -59,6 +60,20 @@ export async function choosePath(request: PathRequest): Promise<JobPath> {
   }
   const device = (await chosen.backend.probe()).find(({ usable }) => usable) ?? null;
   return { ...chosen, device };
+}
+
+/** Throws `E_BACKEND_UNAVAILABLE`, with the probe's reason, when a forced backend has no usable device. */
+export async function assertUsable(backend: string | undefined): Promise<void> {
+  const forced = forcedBy(backend);
+  if (forced === undefined) return;
+  const found = (await devices()).filter((device) => device.backend === forced.id.split(':')[0]);
+  if (found.some(({ usable }) => usable)) return;
+  const reason = found.find((device) => device.reason)?.reason;
+  throw new UhopError(
+    'E_BACKEND_UNAVAILABLE',
+    `'${forced.id}', which ${forced.by} asks for, is not there: ${reason?.message ?? 'there is no such backend'}`,
+    { forced: forced.id, ...(reason && { reason, hint: reason.hint }) },
+  );
 }
 
 /** Seconds that the whole call is expected to take here. */
