@@ -127,8 +127,13 @@ describe('the worker loop', () => {
 
   it('does not claim what its backend cannot do', async () => {
     const id = await submit(relu);
-    expect(await workLoop(store, { until: 'idle', backend: 'abacus' })).toMatchObject({ completed: 0, failed: 0 });
-    await expect(runJob(store, id, { backend: 'abacus' })).rejects.toMatchObject({ code: 'E_BACKEND_UNAVAILABLE' });
+    expect(await workLoop(store, { until: 'idle', backend: 'naive:abacus' })).toMatchObject({
+      completed: 0,
+      failed: 0,
+    });
+    await expect(runJob(store, id, { backend: 'naive:abacus' })).rejects.toMatchObject({
+      code: 'E_BACKEND_UNAVAILABLE',
+    });
     expect(await store.get(id)).toMatchObject({ state: 'pending', attempts: 0, fence: 0n });
   });
 
@@ -224,5 +229,56 @@ describe('a submitted job', () => {
     });
     expect(await runJob(store, id)).toEqual(first);
     expect(await jobStatus(store, id)).toMatchObject({ state: 'completed', tiles: { done: 7, total: 7 }, attempts: 1 });
+  });
+});
+
+describe('a worker whose forced backend is not there', () => {
+  it.each(['cuda', 'none:such'])('%s is told so at once', async (backend) => {
+    await expect(workLoop(store, { backend })).rejects.toMatchObject({ code: 'E_BACKEND_UNAVAILABLE' });
+  });
+
+  it('as a path of a backend that is there leaves every job for others', async () => {
+    await submit(relu);
+    await expect(workLoop(store, { backend: 'naive:none', until: 'idle' })).resolves.toMatchObject({ completed: 0 });
+  });
+});
+
+describe('the same job again', () => {
+  const open: JobSpec = { op: 'matmul', inputs: { a: 'big.npy', b: 'big.npy' }, output: 'z.npy' };
+  beforeEach(() => writeNpy(join(folder, 'big.npy'), randomFloats(1 << 20, 1), [1024, 1024]));
+  const again = (change: Partial<JobSpec> = {}) => submitJob(store, { ...open, ...change }, { cwd: folder });
+
+  it('is the same handoff, with the tiles it began with, where this machine would now choose others', async () => {
+    vi.stubEnv('UHOP_BACKEND', 'naive');
+    const first = await again();
+    expect(first.created).toBe(true);
+    expect(first.plan.tiles).toBeGreaterThan(1);
+    vi.stubEnv('UHOP_BACKEND', 'cpu');
+    const asNew = await again({ nonce: 'new' });
+    expect(asNew.plan.tiles).toBeLessThan(first.plan.tiles);
+    const second = await again();
+    expect(second).toMatchObject({ id: first.id, created: false });
+    expect(second.plan.block).toEqual(first.plan.block);
+    await runJob(store, first.id);
+    expect(await again()).toMatchObject({ id: first.id, created: false });
+  });
+
+  it.each<[string, Partial<JobSpec>]>([
+    ['tile size', { tile: { rows: 77 } }],
+    ['nonce', { nonce: 'once more' }],
+    ['output', { output: 'elsewhere.npy' }],
+    ['budget', { budget: { max_attempts: 7 } }],
+    ['numerics', { numerics: 'exact' }],
+  ])('is another one when its spec asks for another %s', async (_, change) => {
+    const first = await again();
+    const other = await again(change);
+    expect(other.created).toBe(true);
+    expect(other.id).not.toBe(first.id);
+  });
+
+  it('is another one when the data changed', async () => {
+    const first = await again();
+    writeNpy(join(folder, 'big.npy'), randomFloats(1 << 20, 2), [1024, 1024]);
+    expect((await again()).id).not.toBe(first.id);
   });
 });
