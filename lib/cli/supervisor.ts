@@ -55,6 +55,8 @@ function sentence(event: SupervisorEvent): string {
       return `leading (term ${event.term})`;
     case 'forgot':
       return `stood still for ${Math.round(event.gapMs)} ms; observing anew`;
+    case 'collected':
+      return `removed ${event.blobs} blobs that nothing names any more`;
     case 'error':
       return `${event.id ? shortId(event.id) : 'store'}: ${String(event.error)}; trying again`;
   }

@@ -1,3 +1,5 @@
+import { utimesSync } from 'node:fs';
+import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import {
   claim,
@@ -222,5 +224,31 @@ describe('the supervisor', () => {
     await temp.store.claim(id, { ...thisProcess('gone'), pid: 2 ** 22 + 1 }, { ttlMs: HOUR, heartbeatMs: HOUR / 3 });
     await new Supervisor(temp.store).sweepOnce();
     expect(await status(temp.store, id)).toMatchObject({ state: 'orphaned', reason: 'worker-died' });
+  });
+});
+
+describe('blobs', () => {
+  it('that nothing named for a day are removed, those that a checkpoint names stay however old', async () => {
+    await using temp = await tempStore();
+    const { store } = temp;
+    await using ctx = await claim(store, await aHandoff(store), { workerId: 'a' });
+    const named = (await ctx.checkpoint(null, { blobs: { kept: Buffer.from('named') } })).blobs[0]!.sha256;
+    const { sha256: unnamed } = await store.blobs.put(Buffer.from('unnamed'));
+    const { sha256: fresh } = await store.blobs.put(Buffer.from('about to be named'));
+    const before = new Date(Date.now() - 48 * HOUR);
+    for (const sha256 of [named, unnamed]) {
+      utimesSync(join(temp.url, 'blobs', sha256.slice(0, 2), sha256), before, before);
+    }
+    const collected: SupervisorEvent[] = [];
+    await using supervisor = new Supervisor(store, {
+      pollMs: 50,
+      onEvent: (event) => void (event.type === 'collected' && collected.push(event)),
+    });
+    supervisor.start();
+    await eventually(async () => collected.length > 0);
+    expect(collected).toEqual([{ type: 'collected', blobs: 1 }]);
+    expect(await store.blobs.has(unnamed)).toBe(false);
+    expect(await store.blobs.has(fresh)).toBe(true);
+    expect(await store.blobs.has(named)).toBe(true);
   });
 });

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { collectBlobs } from '../blobs/collect.ts';
 import { monotonicMs, pause } from '../clock.ts';
 import { DhpError } from '../errors.ts';
 import { liveness } from '../process.ts';
@@ -16,6 +17,8 @@ export type SupervisorEvent =
   | { readonly type: 'leading'; readonly term: number }
   /** The supervisor or the store stood still for `gapMs`: silence seen before does not count. */
   | { readonly type: 'forgot'; readonly gapMs: number }
+  /** Blobs that no checkpoint named for a day were removed. */
+  | { readonly type: 'collected'; readonly blobs: number }
   /** Trouble with one row (`id`) or with the store (null); tried again at the next sweep. */
   | { readonly type: 'error'; readonly id: string | null; readonly error: unknown };
 
@@ -26,10 +29,13 @@ export interface SupervisorOptions {
   readonly pageSize?: number;
   /** Names this candidate for leadership. Default: random. */
   readonly id?: string;
+  /** Time between collections of unnamed blobs, by the leader. Default one hour. */
+  readonly collectMs?: number;
   readonly onEvent?: (event: SupervisorEvent) => void;
 }
 
 const WATCH_MS = 100;
+const HOUR_MS = 3_600_000;
 const LEADER_TTL_MS = 3000;
 /** A loop that is late by more than this was not running, or waited for the store. */
 const PAUSE_SLACK_MS = 1000;
@@ -44,12 +50,14 @@ const PAUSE_SLACK_MS = 1000;
  * When this loop or the store stood still, holders may have been frozen or cut off for as long, so silence is timed anew.
  * Freeing is a compare-and-swap on the fence that was seen: several supervisors are harmless. The leader acts on expiry at
  * once, the others only on what it has left undone for a leader's term, so neither safety nor progress hangs on the leader.
+ * The leader also collects the blobs that no checkpoint names.
  */
 export class Supervisor implements AsyncDisposable {
   readonly id: string;
   readonly #store: Store;
   readonly #pollMs: number;
   readonly #pageSize: number;
+  readonly #collectMs: number;
   readonly #onEvent: (event: SupervisorEvent) => void;
   readonly #observations = new Observations();
   #lastRows: LeaseRow[] = [];
@@ -57,12 +65,14 @@ export class Supervisor implements AsyncDisposable {
   #lastBreath: number | null = null;
   #term: number | null = null;
   #leaderCheckAt = 0;
+  #collectAt = 0;
+  #collecting: Promise<void> | null = null;
   #stopping = new AbortController();
   #running: Promise<void> | null = null;
 
   constructor(store: Store, options: SupervisorOptions = {}) {
-    const { pollMs = 250, pageSize = 500, id = randomUUID(), onEvent = () => {} } = options;
-    for (const [name, value] of Object.entries({ pollMs, pageSize })) {
+    const { pollMs = 250, pageSize = 500, collectMs = HOUR_MS, id = randomUUID(), onEvent = () => {} } = options;
+    for (const [name, value] of Object.entries({ pollMs, pageSize, collectMs })) {
       if (!Number.isSafeInteger(value) || value <= 0) {
         throw new DhpError('E_ARGUMENT', `${name} is ${value}; expected a positive whole number`);
       }
@@ -71,6 +81,7 @@ export class Supervisor implements AsyncDisposable {
     this.#store = store;
     this.#pollMs = pollMs;
     this.#pageSize = pageSize;
+    this.#collectMs = collectMs;
     this.#onEvent = onEvent;
   }
 
@@ -87,6 +98,7 @@ export class Supervisor implements AsyncDisposable {
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
+    await this.#collecting;
     this.#running = null;
     this.#lastBreath = null;
   }
@@ -123,6 +135,7 @@ export class Supervisor implements AsyncDisposable {
     while (!stopping.aborted) {
       this.#breathe();
       await this.sweepOnce().catch((error: unknown) => this.#onEvent({ type: 'error', id: null, error }));
+      this.#collectInTime();
       const next = monotonicMs() + this.#pollMs;
       for (let left = this.#pollMs; left > 0 && !stopping.aborted; left = next - monotonicMs()) {
         await pause(Math.min(left, WATCH_MS), stopping);
@@ -140,6 +153,20 @@ export class Supervisor implements AsyncDisposable {
     if (gapMs <= this.#pollMs + PAUSE_SLACK_MS) return;
     this.#observations.forgetSilence(now);
     this.#onEvent({ type: 'forgot', gapMs });
+  }
+
+  /** Beside the sweeps, which must not wait for a walk over every chain. */
+  #collectInTime(): void {
+    if (this.#term === null || this.#collecting !== null || monotonicMs() < this.#collectAt) return;
+    this.#collecting = collectBlobs(this.#store)
+      .then(
+        (blobs) => this.#onEvent({ type: 'collected', blobs }),
+        (error: unknown) => this.#onEvent({ type: 'error', id: null, error }),
+      )
+      .finally(() => {
+        this.#collectAt = monotonicMs() + this.#collectMs;
+        this.#collecting = null;
+      });
   }
 
   async #isLeading(): Promise<boolean> {
