@@ -33,8 +33,9 @@ struct Extent {
 /** Rows and columns of C that one task computes: halved until every thread has several tasks. */
 template <class T>
 Extent tile_of(const GemmVariant<T>& v, Extent whole, unsigned threads) {
-  const std::size_t half = caches().l2 / 2 / (v.KC * sizeof(T));
-  Extent tile{fit(half * 2 / 3, v.MR, whole.rows), fit(half, v.NR, whole.cols)};
+  // The tile's B panels fill about a third of the second cache and are used again for each of many rows of A.
+  const std::size_t lanes = caches().l2 / (v.KC * sizeof(T));
+  Extent tile{fit(lanes, v.MR, whole.rows), fit(lanes * 3 / 10, v.NR, whole.cols)};
   const auto halve = [](std::size_t n, std::size_t unit) { return round_up(parts(n, 2), unit); };
   while (threads > 1 && parts(whole.rows, tile.rows) * parts(whole.cols, tile.cols) < 4 * threads) {
     if (tile.cols > 2 * v.NR && tile.cols >= tile.rows) {
