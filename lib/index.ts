@@ -1,6 +1,7 @@
 /** The public face of U-HOP. */
 export type {
   Activation,
+  Call,
   Device,
   DType,
   ErrorCode,
@@ -12,3 +13,30 @@ export type {
   TensorData,
 } from '../backends/contract.ts';
 export { UhopError } from '../backends/contract.ts';
+export { decodeHalf, encodeHalf, type HalfType } from '../backends/half.ts';
+export {
+  type AsyncOptions,
+  type Conv2dOptions,
+  type Conv2dSyncOptions,
+  conv2d,
+  conv2dSync,
+  devices,
+  type ExplainOptions,
+  type Explanation,
+  explain,
+  type MatmulOptions,
+  type MatmulSyncOptions,
+  matmul,
+  matmulSync,
+  type PassedOver,
+  type RankedPath,
+  type ReluOptions,
+  type ReluSyncOptions,
+  relu,
+  reluSync,
+  type SyncOptions,
+} from './dispatch/index.ts';
+export type { Padding } from './ops/padding.ts';
+export { type DescribeOptions, type Plan, plan, type ShapeOrTensor } from './ops/plan.ts';
+export { isWithin, type Tolerance, tolerance } from './ops/tolerance.ts';
+export { type DataInput, type TensorLike, tensor } from './tensor.ts';

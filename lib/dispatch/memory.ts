@@ -1,0 +1,59 @@
+/**
+ * Who owns the memory of a call. A path that computes inside the call works on the user's arrays. Any other gets
+ * copies of the inputs, made before the call returns, and an output of its own that is copied to the user's when it is
+ * whole; so nothing the user does to a buffer meanwhile reaches the computation.
+ */
+import { types } from 'node:util';
+import { type Call, type Operands, type TensorData, UhopError } from '../../backends/contract.ts';
+import type { Bound } from '../ops/bind.ts';
+import { allocate, copyOf, isResizable } from '../tensor.ts';
+
+/** The user's own arrays, with an output of its own only where the user's overlaps an input. */
+export function inPlace(bound: Bound): Operands {
+  const { call, inputs, bias, out } = bound;
+  const reads = bias ? [...inputs, bias] : inputs;
+  const free = out !== undefined && reads.every((read) => !overlaps(read, out) || isReluInPlace(call, read, out));
+  return { inputs, bias, out: free ? out : allocate(call.outShape, call.dtype).data };
+}
+
+/**
+ * Arrays that nobody else can reach. With `borrow`, inputs in shared memory stay where they are; others are copied all the
+ * same, because a buffer that is transferred away may be freed under a running kernel, whatever was promised.
+ */
+export function snapshot(bound: Bound, borrow: boolean): Operands {
+  const { call, inputs, bias } = bound;
+  const stays = (data: TensorData): boolean => borrow && isShared(data) && !isResizable(data);
+  const keep = (data: TensorData): TensorData => (stays(data) ? data : copyOf(data, call.dtype));
+  return {
+    inputs: inputs.map(keep),
+    bias: bias && keep(bias),
+    out: allocate(call.outShape, call.dtype).data,
+  };
+}
+
+/** The array that holds the answer for the user, filled if it is not the one that was computed into. */
+export function deliver(bound: Bound, computed: TensorData): TensorData {
+  const { call, out } = bound;
+  if (out === undefined || out === computed) return computed;
+  if (out.length < computed.length) {
+    const message = `${call.op}: out was transferred away or resized below its shape while the call ran`;
+    throw new UhopError('E_DETACHED', message);
+  }
+  out.set(computed);
+  return out;
+}
+
+function isReluInPlace(call: Call, read: TensorData, out: TensorData): boolean {
+  return call.op === 'relu' && read.buffer === out.buffer && read.byteOffset === out.byteOffset;
+}
+
+/** Two views of different shared buffers may be of the same memory, so they count as overlapping. */
+function overlaps(read: TensorData, out: TensorData): boolean {
+  if (read.byteLength === 0 || out.byteLength === 0) return false;
+  if (read.buffer !== out.buffer) return isShared(read) && isShared(out);
+  return read.byteOffset < out.byteOffset + out.byteLength && out.byteOffset < read.byteOffset + read.byteLength;
+}
+
+function isShared(data: TensorData): boolean {
+  return types.isSharedArrayBuffer(data.buffer);
+}

@@ -1,0 +1,53 @@
+/** From a user's arguments to a valid call and the arrays it reads and writes. */
+import { type Call, type DType, type Tensor, type TensorData, UhopError } from '../../backends/contract.ts';
+import { asTensor } from '../tensor.ts';
+import type { Attributes, Op } from './describe.ts';
+import { sizeOf } from './sizes.ts';
+
+/** A call with its data. Nothing is copied or allocated yet. */
+export interface Bound {
+  readonly call: Call;
+  readonly inputs: readonly TensorData[];
+  readonly bias: TensorData | undefined;
+  /** Where the user wants the result, when that was said. */
+  readonly out: TensorData | undefined;
+}
+
+/** Checks the tensors and attributes of an op. `options` may hold others, which are not looked at. */
+export function bind(op: Op, values: readonly unknown[], options: Readonly<Record<string, unknown>>): Bound {
+  const named = (value: unknown, name: string): Tensor => asTensor(value, `${op.name}: ${name}`);
+  const tensors = values.map((value, index) => named(value, op.operands[index]!));
+  const bias = options.bias === undefined ? undefined : named(options.bias, 'bias');
+  const out = options.out === undefined ? undefined : named(options.out, 'out');
+  const { dtype } = tensors[0]!;
+  for (const [index, { dtype: other }] of tensors.entries()) sameType(op, dtype, other, op.operands[index]!);
+  if (bias) sameType(op, dtype, bias.dtype, 'bias');
+  const attributes = { ...options, bias: bias?.shape } as Attributes;
+  const shapes = tensors.map(({ shape }) => shape);
+  const { call, order } = op.describe(shapes, dtype, attributes);
+  if (out) checkOut(op, out, call);
+  for (const tensor of [...tensors, bias, out]) if (tensor) checkWhole(op, tensor);
+  return { call, inputs: order.map((index) => tensors[index]!.data), bias: bias?.data, out: out?.data };
+}
+
+/** A getter on a later argument may have taken the memory of an earlier one away. */
+function checkWhole(op: Op, { data, shape }: Tensor): void {
+  if (data.length === sizeOf(shape)) return;
+  const message = `${op.name}: the memory of [${shape.join(', ')}] went away while the arguments were read`;
+  throw new UhopError('E_DETACHED', message, { shape });
+}
+
+/** Throws `E_DTYPE` unless an operand has the call's type. */
+export function sameType(op: Op, dtype: DType, other: DType, name: string): void {
+  if (other === dtype) return;
+  const message = `${op.name}: ${name} is ${other}, but the call is ${dtype}; convert one of them`;
+  throw new UhopError('E_DTYPE', message, { expected: dtype, got: other });
+}
+
+function checkOut(op: Op, { shape, dtype }: Tensor, call: Call): void {
+  sameType(op, call.dtype, dtype, 'out');
+  const { outShape } = call;
+  if (shape.length === outShape.length && shape.every((extent, axis) => extent === outShape[axis])) return;
+  const message = `${op.name}: out is [${shape.join(', ')}], the result is [${outShape.join(', ')}]`;
+  throw new UhopError('E_SHAPE', message, { expected: outShape, got: shape });
+}
