@@ -36,6 +36,35 @@ export {
   reluSync,
   type SyncOptions,
 } from './dispatch/index.ts';
+export {
+  type InputFile,
+  type JobAttrs,
+  type JobDType,
+  JobError,
+  type JobErrorCode,
+  type JobEvent,
+  type JobFailure,
+  type JobInputs,
+  type JobOp,
+  type JobOutcome,
+  type JobResult,
+  type JobSpec,
+  type JobStatus,
+  jobStatus,
+  parseSpec,
+  planTiles,
+  type RunOptions,
+  runJob,
+  type SubmitOptions,
+  type SubmittedJob,
+  submitJob,
+  type Tile,
+  type TilePlan,
+  type TileSize,
+  type WorkOptions,
+  type WorkSummary,
+  workLoop,
+} from './jobs/index.ts';
 export type { Padding } from './ops/padding.ts';
 export { type DescribeOptions, type Plan, plan, type ShapeOrTensor } from './ops/plan.ts';
 export { isWithin, type Tolerance, tolerance } from './ops/tolerance.ts';

@@ -1,0 +1,58 @@
+import { existsSync } from 'node:fs';
+import { Option } from 'commander';
+import { openStore } from '../dhp/index.ts';
+import type { Handoff, ListFilter, Store } from '../dhp/types.ts';
+import { opOfKind } from '../jobs/job.ts';
+import { UsageError } from './failure.ts';
+
+/** `--store DIR`, `UHOP_STORE`, or `./.uhop`. */
+export function storeOption(): Option {
+  return new Option('--store <dir>', 'where the jobs are kept').env('UHOP_STORE').default('./.uhop');
+}
+
+/** Opens a store that must be there already: looking at jobs creates nothing. */
+export async function openExisting(store: string): Promise<Store> {
+  const isUrl = /^[a-z]+:/.test(store);
+  if (!isUrl && !existsSync(store)) {
+    throw new UsageError(
+      `there is no store at ${store}`,
+      'name it with --store DIR or UHOP_STORE; `job submit` makes one',
+    );
+  }
+  return openStore(store);
+}
+
+const WHOLE_ID = /^h1_[0-9a-f]{64}$/;
+const PAGE = 500;
+
+/** The whole id for the beginning of one, as git does for commits. */
+export async function resolveId(store: Store, beginning: string): Promise<string> {
+  if (WHOLE_ID.test(beginning)) return beginning;
+  const prefix = beginning.startsWith('h1_') ? beginning : `h1_${beginning}`;
+  const matches: string[] = [];
+  for await (const { id } of everyJob(store)) if (id.startsWith(prefix)) matches.push(id);
+  if (matches.length === 1 && matches[0] !== undefined) return matches[0];
+  const found = matches.length === 0 ? 'no job of this store begins' : `${matches.length} jobs of this store begin`;
+  throw new UsageError(`${found} with ${beginning}`, '`uhop job list` shows them');
+}
+
+/** Every kernel job of the store, oldest first; what else lives there is somebody else's. */
+export async function* everyJob(store: Store, filter: ListFilter = {}): AsyncGenerator<Handoff> {
+  for await (const handoff of everyHandoff(store, filter)) {
+    if (opOfKind(handoff.intent.task_kind) !== null) yield handoff;
+  }
+}
+
+async function* everyHandoff(store: Store, filter: ListFilter): AsyncGenerator<Handoff> {
+  let after: string | undefined;
+  do {
+    const page = await store.list({ ...filter, limit: PAGE, ...(after === undefined ? {} : { after }) });
+    yield* page;
+    after = page.length === PAGE ? page.at(-1)?.id : undefined;
+  } while (after !== undefined);
+}
+
+/** Enough of an id to tell jobs apart and to type. */
+export function shortId(id: string): string {
+  return id.slice(0, 13);
+}

@@ -1,0 +1,104 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { reapDead } from '../dhp/claim.ts';
+import { DhpError } from '../dhp/errors.ts';
+import type { Handoff, Store } from '../dhp/types.ts';
+import { opOfKind, readJob } from './job.ts';
+import { pathFor, runJob } from './runner.ts';
+import type { JobOp, JobOutcome, WorkOptions, WorkSummary } from './types.ts';
+
+const DEFAULT_POLL_MS = 1000;
+const PAGE = 100;
+/** A job that did not end well is left alone for this long, twice as long each further time. */
+const FIRST_PAUSE_MS = 1000;
+const LAST_PAUSE_MS = 60_000;
+const ALL: readonly JobOp[] = ['matmul', 'conv2d', 'relu'];
+
+/**
+ * Takes one job after the other that this worker can do, oldest first, until `signal` aborts or, with `until: 'idle'`, there is
+ * none left to take. A job it cannot do (op, dtype, memory, backend, numerics) is left for others and costs no attempt; a job
+ * that fails is left alone for a while, so that it never stops the others.
+ */
+export async function workLoop(store: Store, options: WorkOptions = {}): Promise<WorkSummary> {
+  const { signal, pollMs = DEFAULT_POLL_MS, until = 'signal' } = options;
+  const summary = { completed: 0, released: 0, failed: 0, parked: 0, lost: 0 };
+  const pauses = new Pauses();
+  for (;;) {
+    if (signal?.aborted) return summary;
+    const id = await findJob(store, options, pauses);
+    if (id !== null) {
+      const outcome = await attempt(store, id, options);
+      if (outcome === 'completed') pauses.forget(id);
+      else pauses.extend(id);
+      if (outcome !== null) summary[outcome] += 1;
+    } else if (until === 'idle') {
+      return summary;
+    } else {
+      await sleep(pollMs, undefined, signal && { signal }).catch(() => {});
+    }
+  }
+}
+
+/** How a job ended; null when somebody else was first, or the store failed and has told so. */
+async function attempt(store: Store, id: string, options: WorkOptions): Promise<JobOutcome['outcome'] | null> {
+  try {
+    return (await runJob(store, id, options)).outcome;
+  } catch (error) {
+    if (!(error instanceof DhpError)) throw error;
+    if (error.code !== 'E_STATE' && error.code !== 'E_BUDGET') {
+      options.onEvent?.({ type: 'failed', id, error: { code: error.code, message: error.message } });
+    }
+    return null;
+  }
+}
+
+/** The oldest job that can be claimed and done here; null when there is none. */
+async function findJob(store: Store, options: WorkOptions, pauses: Pauses): Promise<string | null> {
+  const kinds = options.kinds ?? ALL;
+  let after: string | undefined;
+  for (;;) {
+    const page = await store.list({
+      state: ['pending', 'orphaned', 'claimed'],
+      limit: PAGE,
+      ...(after !== undefined && { after }),
+    });
+    for (const handoff of page) {
+      const op = opOfKind(handoff.intent.task_kind);
+      if (op === null || !kinds.includes(op) || pauses.holds(handoff.id)) continue;
+      if ((await isFree(store, handoff)) && (await canDo(store, handoff, options))) return handoff.id;
+    }
+    after = page.at(-1)?.id;
+    if (page.length < PAGE) return null;
+  }
+}
+
+async function isFree(store: Store, { id, state }: Handoff): Promise<boolean> {
+  return state !== 'claimed' || reapDead(store, id);
+}
+
+async function canDo(store: Store, handoff: Handoff, options: WorkOptions): Promise<boolean> {
+  try {
+    await pathFor(readJob(handoff), store, options);
+    return true;
+  } catch (error) {
+    if (error instanceof DhpError) throw error;
+    return false;
+  }
+}
+
+/** Jobs that are left alone for a while. */
+class Pauses {
+  readonly #until = new Map<string, { readonly at: number; readonly ms: number }>();
+
+  holds(id: string): boolean {
+    return (this.#until.get(id)?.at ?? 0) > performance.now();
+  }
+
+  extend(id: string): void {
+    const ms = Math.min(LAST_PAUSE_MS, 2 * (this.#until.get(id)?.ms ?? FIRST_PAUSE_MS / 2));
+    this.#until.set(id, { at: performance.now() + ms, ms });
+  }
+
+  forget(id: string): void {
+    this.#until.delete(id);
+  }
+}
