@@ -1,4 +1,10 @@
-/** Contenders measured turn by turn, so that a busy machine slows them alike. */
+/**
+ * Contenders measured turn by turn, so that a busy machine slows them alike. Before each turn there is a pause, in which
+ * the threads of the one before stop spinning for more work and leave the processors, and a call that is not timed.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const PAUSE_MS = 40;
 
 export interface Contender {
   readonly name: string;
@@ -13,7 +19,7 @@ export interface Timing {
   readonly spread: number;
 }
 
-/** A B A B …: `rounds` timed turns each after two warm-up turns; a short call is repeated within its turn. */
+/** A B A B …: `rounds` timed turns each after two that are not counted; a short call is repeated within its turn. */
 export async function interleave(contenders: readonly Contender[], rounds: number): Promise<readonly Timing[]> {
   const repeats: number[] = [];
   for (const contender of contenders) {
@@ -28,6 +34,8 @@ export async function interleave(contenders: readonly Contender[], rounds: numbe
 }
 
 async function turn(contender: Contender, repeats: number): Promise<number> {
+  await sleep(PAUSE_MS);
+  await contender.run();
   const start = performance.now();
   for (let repeat = 0; repeat < repeats; repeat++) await contender.run();
   return (performance.now() - start) / repeats;

@@ -2,9 +2,9 @@
 #include "simd.h"
 
 // GEMM micro-kernel after Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008) and BLIS:
-// the whole MR×NR tile of C stays in registers while one column of the A panel (broadcast) meets one row of the B panel.
-// Edge tiles run the same loop on fewer rows or vectors: every element sees the same operations in the same order
-// wherever it lies in a tile.
+// the whole MR×NR tile of C stays in registers while one column of the A panel (broadcast) meets one row of the B
+// panel. Edge tiles run the same loop on fewer rows or vectors: every element sees the same operations in the same
+// order wherever it lies in a tile.
 
 namespace uhop::UHOP_ISA {
 

@@ -38,10 +38,12 @@ template <class T>
 using ReluKernel = void (*)(const T* x, T* y, std::size_t n);
 
 /**
- * One row of a depthwise convolution, out[q] = act(bias + Σ_{kh,kw} w[kh,kw] · x[kh, q·stride + kw·dilation - padLeft]).
+ * One row of a depthwise convolution:
+ *   out[q] = act(bias + Σ_{kh,kw} w[kh,kw] · x[kh, q·stride + kw·dilation - padLeft])
  * `rows[kh]` is null where the tap's row lies in the padding, which counts as zeros.
- * planar (nchw): q runs over OW pixels of one channel. interleaved (nhwc): `lanes` channels side by side at every pixel,
- * pixels `pitch` elements apart in x and `outPitch` in out, taps `tapPitch` apart in w.
+ * planar (nchw): q runs over OW pixels of one channel.
+ * interleaved (nhwc): `lanes` channels side by side at every pixel, pixels `pitch` elements apart in x and `outPitch` in
+ * out, taps `tapPitch` apart in w.
  */
 template <class T>
 struct DepthwiseRow {

@@ -6,10 +6,10 @@
 
 namespace uhop {
 
-// The loops of BLIS, with these changes. The k loop is inside the task that owns a tile of C, which therefore stays in the
-// cache of one core. A panel that several tasks need is packed before them, for as many k blocks at once as the budget
-// holds, so the threads meet twice per outer block and not twice per k block. A panel that one task needs is packed by
-// that task, just before use, into a buffer that stays in its cache.
+// The loops of BLIS, with these changes. The k loop is inside the task that owns a tile of C, which therefore stays in
+// the cache of one core. What several tasks need is packed before them, for as many k blocks at once as the budget
+// holds, so the threads meet twice per outer block and not twice per k block. What one task alone needs that task
+// packs, just before use, into a buffer that stays in its cache: the tile's panels of B, one panel of A at a time.
 
 namespace {
 
@@ -33,8 +33,9 @@ struct Extent {
 /** Rows and columns of C that one task computes: halved until every thread has several tasks. */
 template <class T>
 Extent tile_of(const GemmVariant<T>& v, Extent whole, unsigned threads) {
-  const std::size_t half = caches().l2 / 2 / (v.KC * sizeof(T));
-  Extent tile{fit(half * 2 / 3, v.MR, whole.rows), fit(half, v.NR, whole.cols)};
+  // The tile's B panels fill about a third of the second cache and are used again for each of many rows of A.
+  const std::size_t lanes = caches().l2 / (v.KC * sizeof(T));
+  Extent tile{fit(lanes, v.MR, whole.rows), fit(lanes * 3 / 10, v.NR, whole.cols)};
   const auto halve = [](std::size_t n, std::size_t unit) { return round_up(parts(n, 2), unit); };
   while (threads > 1 && parts(whole.rows, tile.rows) * parts(whole.cols, tile.cols) < 4 * threads) {
     if (tile.cols > 2 * v.NR && tile.cols >= tile.rows) {
@@ -74,7 +75,7 @@ struct Plan {
     const std::size_t deep = std::min(depth, K), kc = std::min(v.KC, K);
     panelsA = sharedA ? outer.rows * deep : 0;
     panelsB = sharedB ? outer.cols * deep : 0;
-    privateA = sharedA ? 0 : tile.rows * kc;
+    privateA = sharedA ? 0 : v.MR * kc;
     privateB = sharedB ? 0 : tile.cols * kc;
   }
 
@@ -115,11 +116,17 @@ class Block {
       T* const ownB = ownA + plan.privateA;
       std::size_t k = 0;
       do {
-        if (!plan.sharedA) pack_a(i, part.rows, k, ownA);
         if (!plan.sharedB) pack_b(j, part.cols, k, ownB);
-        const T* const a = plan.sharedA ? shared_a(k) + i * depth_at(k) : ownA;
         const T* const b = plan.sharedB ? shared_b(k) + j * depth_at(k) : ownB;
-        multiply_tile(i, j, part, k, a, b);
+        if (plan.sharedA) {
+          multiply_tile(i, j, part, k, shared_a(k) + i * depth_at(k), b);
+        } else {
+          for (std::size_t r = 0; r < part.rows; r += v.MR) {
+            const Extent strip{std::min(v.MR, part.rows - r), part.cols};
+            pack_a(i + r, strip.rows, k, ownA);
+            multiply_tile(i + r, j, strip, k, ownA, b);
+          }
+        }
         k += v.KC;
       } while (k < nk && !crew.cancelled());
     });

@@ -8,8 +8,8 @@
 namespace uhop {
 
 /**
- * Runs `count` GEMMs of one size. `with(i, run)` builds problem i and passes it to `run`. Many or small problems go side by
- * side, one thread each; few large ones go one after the other with all threads inside. The bits are the same.
+ * Runs `count` GEMMs of one size. `with(i, run)` builds problem i and passes it to `run`. Many or small problems go
+ * side by side, one thread each; few large ones go one after the other with all threads inside. The bits are the same.
  * False when cancelled. Throws std::bad_alloc.
  */
 template <class T, class With>

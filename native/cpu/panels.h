@@ -4,8 +4,8 @@
 namespace uhop {
 
 /**
- * An operand of a GEMM as the kernels want it: panels of `width` rows of A (or columns of B), for each k the elements of
- * the panel side by side. Element (i, k) is row i of A at k, or column i of B at k.
+ * An operand of a GEMM as the kernels want it: panels of `width` rows of A (or columns of B), for each k the elements
+ * of the panel side by side. Element (i, k) is row i of A at k, or column i of B at k.
  */
 template <class T>
 class PanelSource {

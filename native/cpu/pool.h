@@ -11,10 +11,10 @@
 namespace uhop {
 
 /**
- * The threads of the process, shared by every call of every environment. A thread that calls `parallel` works on its own
- * call, helpers join while fewer than `limit` threads are busy in the whole process, so several calls at once share
- * the cores instead of multiplying the threads. Jobs given to `post` run on the same threads and are preferred to helping.
- * Threads start when first needed, spin for a moment when idle, then sleep; they live as long as the process.
+ * The threads of the process, shared by every call of every environment. A thread that calls `parallel` works on its
+ * own call, helpers join while fewer than `limit` threads are busy in the whole process, so several calls at once share
+ * the cores instead of multiplying the threads. Jobs given to `post` run on the same threads and are preferred to
+ * helping. Threads start when first needed, spin for a moment when idle, then sleep; they live as long as the process.
  */
 class Pool {
  public:

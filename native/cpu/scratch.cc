@@ -1,10 +1,15 @@
 #include "scratch.h"
 
+#include <cstdint>
 #include <cstdlib>
 #include <mutex>
 #include <new>
 #include <utility>
 #include <vector>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 namespace uhop {
 
@@ -12,6 +17,7 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kGranule = 4096;
+constexpr std::size_t kHugePage = 2 << 20;
 constexpr std::size_t kKeptBytes = 64 << 20;
 constexpr std::size_t kKeptBuffers = 64;
 
@@ -60,15 +66,26 @@ bool keep(Buffer buffer) {
   return true;
 }
 
+/** Large buffers on huge pages where the system has them: packed panels jump between pages all the time. */
+Buffer allocate(std::size_t bytes) {
+  const bool large = bytes >= kHugePage;
+  const std::size_t granule = large ? kHugePage : kGranule;
+  if (bytes > SIZE_MAX - granule) throw std::bad_alloc();
+  bytes = (bytes + granule - 1) / granule * granule;
+  void* const data = std::aligned_alloc(large ? kHugePage : kAlignment, bytes);
+  if (data == nullptr) throw std::bad_alloc();
+#if defined(__linux__)
+  if (large) madvise(data, bytes, MADV_HUGEPAGE);
+#endif
+  return {data, bytes};
+}
+
 }  // namespace
 
 Scratch::Scratch(std::size_t bytes) {
   if (bytes == 0) return;
-  if (bytes > SIZE_MAX - kGranule) throw std::bad_alloc();
-  bytes = (bytes + kGranule - 1) / kGranule * kGranule;
   Buffer buffer{};
-  if (!take(bytes, buffer)) buffer = {std::aligned_alloc(kAlignment, bytes), bytes};
-  if (buffer.data == nullptr) throw std::bad_alloc();
+  if (!take(bytes, buffer)) buffer = allocate(bytes);
   data_ = buffer.data;
   bytes_ = buffer.bytes;
 }

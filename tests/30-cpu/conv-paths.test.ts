@@ -1,8 +1,9 @@
+import { type Conv2dOptions, conv2dSync, devices, explain, tensor } from 'uhop';
 import { describe, expect, it } from 'vitest';
-import type { Conv2dCall, Path } from '../../backends/contract.ts';
+import type { Conv2dCall } from '../../backends/contract.ts';
 import { guarded } from '../support/guarded.ts';
 import { convolution } from '../support/images.ts';
-import { addon, conv2dCall, cpu, type Floats } from '../support/native.ts';
+import { addon, conv2dCall, type Floats } from '../support/native.ts';
 import { generator, integers } from '../support/random.ts';
 
 /** Random small convolutions of every kind; integers, so that every path must be exact. */
@@ -23,23 +24,58 @@ function someCall(next: () => number): Conv2dCall {
   });
 }
 
-function runGuarded(path: Path, call: Conv2dCall, numbers: readonly Float64Array[], offset: number): string {
-  const length = call.outShape.reduce((n, extent) => n * extent, 1);
-  const all = [...numbers.map(({ length: count }) => count), length].map((count) => guarded(call.dtype, count, offset));
+/** The public options and shapes of a call. */
+function asked(call: Conv2dCall): { x: number[]; w: number[]; options: Conv2dOptions } {
+  const { batch, C, H, W, O, KH, KW, groups, layout, dtype } = call;
+  const planar = layout === 'nchw';
+  return {
+    x: planar ? [batch, C, H, W] : [batch, H, W, C],
+    w: planar ? [O, C / groups, KH, KW] : [KH, KW, C / groups, O],
+    options: {
+      ...{ groups, layout, activation: call.activation },
+      stride: [call.strideH, call.strideW],
+      dilation: [call.dilationH, call.dilationW],
+      padding: [call.padTop, call.padLeft, call.padBottom, call.padRight],
+      ...(call.bias ? { bias: tensor(dtype === 'f64' ? new Float64Array(O) : new Float32Array(O), [O]) } : {}),
+    },
+  };
+}
+
+async function cpuPaths(call: Conv2dCall): Promise<readonly string[]> {
+  const { x, w, options } = asked(call);
+  const { ranking } = await explain('conv2d', [x, w], { ...options, dtype: call.dtype });
+  return ranking.map(({ path }) => path).filter((path) => path.startsWith('cpu:'));
+}
+
+function runGuarded(backend: string, call: Conv2dCall, numbers: readonly Float64Array[], offset: number): string {
+  const { dtype, outShape } = call;
+  const length = outShape.reduce((n, extent) => n * extent, 1);
+  const all = [...numbers.map(({ length: count }) => count), length].map((count) => guarded(dtype, count, offset));
   numbers.forEach((values, at) => all[at]!.data.set(values));
   const [x, w] = all.map(({ data }) => data as Floats) as [Floats, Floats];
   const bias = call.bias ? (all[2]!.data as Floats) : undefined;
   const out = all.at(-1)!.data as Floats;
-  cpu.runSync(path, call, { inputs: [x, w], bias, out });
+  const shapes = asked(call);
+  const options = {
+    ...shapes.options,
+    ...{ backend, out: tensor(out, outShape) },
+    ...(bias ? { bias: tensor(bias, [call.O]) } : {}),
+  };
+  const { path } = conv2dSync(tensor(x, shapes.x), tensor(w, shapes.w), options);
   const expected = convolution(call, x, w, bias);
   const wrong = out.findIndex((y, at) => y !== expected[at]);
-  if (wrong >= 0)
-    return `${path.id} ${JSON.stringify(call)}: element ${wrong} is ${out[wrong]}, not ${expected[wrong]}`;
-  return all.every((one) => one.intact()) ? '' : `${path.id} ${JSON.stringify(call)}: wrote outside`;
+  const told = `${path} ${JSON.stringify(call)}`;
+  if (path !== backend) return `${told}: ${backend} was asked for`;
+  if (wrong >= 0) return `${told}: element ${wrong} is ${out[wrong]}, not ${expected[wrong]}`;
+  return all.every((one) => one.intact()) ? '' : `${told}: wrote outside`;
+}
+
+async function cpuFeatures(): Promise<readonly string[]> {
+  return (await devices()).find(({ id }) => id === 'cpu')!.features;
 }
 
 describe('conv2d on every path', () => {
-  it('agrees with the definition on random convolutions of every kind', () => {
+  it('agrees with the definition on random convolutions of every kind', async () => {
     const next = generator(31);
     const seen = new Set<string>();
     const faults: string[] = [];
@@ -48,32 +84,32 @@ describe('conv2d on every path', () => {
       const weights = call.O * (call.C / call.groups) * call.KH * call.KW;
       const numbers = [integers(call.batch * call.C * call.H * call.W, round), integers(weights, round + 1)];
       if (call.bias) numbers.push(integers(call.O, round + 2));
-      for (const path of cpu.paths(call)) {
-        seen.add(path.id);
+      for (const path of await cpuPaths(call)) {
+        seen.add(path);
         faults.push(runGuarded(path, call, numbers, round % 16));
       }
     }
     expect(faults.filter((fault) => fault !== '')).toEqual([]);
-    const isas = cpu.probeSync()[0]!.features;
+    const isas = await cpuFeatures();
     expect([...seen].toSorted()).toEqual(isas.flatMap((isa) => [`cpu:conv-${isa}`, `cpu:depthwise-${isa}`]).toSorted());
   });
 
-  it('runs every depthwise variant that this machine has', () => {
+  it('runs every depthwise variant that this machine has', async () => {
     const here = addon().variants.filter(({ op, runsHere }) => op === 'depthwise' && runsHere);
-    const isas = cpu.probeSync()[0]!.features;
+    const isas = await cpuFeatures();
     expect(here.map(({ dtype, isa }) => `${isa} ${dtype}`).toSorted()).toEqual(
       isas.flatMap((isa) => [`${isa} f32`, `${isa} f64`]).toSorted(),
     );
   });
 
-  it('multiplies the zeros of the padding: an infinite weight over the border gives NaN on each path alike', () => {
+  it('multiplies the zeros of the padding: an infinite weight over the border gives NaN on each path alike', async () => {
     const call = conv2dCall({ C: 1, H: 3, W: 3, O: 1, KH: 1, KW: 2 }, { padLeft: 1 });
-    for (const path of cpu.paths(call)) {
-      const out = new Float32Array(9);
-      const w = Float32Array.of(Number.POSITIVE_INFINITY, 0);
-      cpu.runSync(path, call, { inputs: [new Float32Array(9).fill(1), w], out });
-      const inf = Number.POSITIVE_INFINITY;
-      expect([...out.subarray(0, 3)], path.id).toEqual([Number.NaN, inf, inf]);
+    const inf = Number.POSITIVE_INFINITY;
+    const x = tensor(new Float32Array(9).fill(1), [1, 1, 3, 3]);
+    const w = tensor(Float32Array.of(inf, 0), [1, 1, 1, 2]);
+    for (const backend of [...(await cpuPaths(call)), 'naive:js']) {
+      const { data } = conv2dSync(x, w, { backend, padding: [0, 1, 0, 0] });
+      expect([...data.subarray(0, 3)], backend).toEqual([Number.NaN, inf, inf]);
     }
   });
 });

@@ -1,8 +1,7 @@
-/** The addon and the cpu backend as they are built, and calls for them. */
+/** The addon as it is built, for what no public function reaches: single kernels, threads, misuse. */
 import type { Conv2dCall, DType, MatmulCall, ReluCall } from '../../backends/contract.ts';
 
 type Native = typeof import('../../backends/native.ts');
-type CpuModule = typeof import('../../backends/cpu.ts');
 type ShapeModule = typeof import('../../backends/cpu/shape.ts');
 type LimitsModule = typeof import('../../backends/cpu/limits.ts');
 
@@ -10,7 +9,6 @@ const built = (path: string): Promise<unknown> =>
   import(new URL(`../../dist/backends/${path}`, import.meta.url).href) as Promise<unknown>;
 
 export const loadNative: Native['loadNative'] = ((await built('native.js')) as Native).loadNative;
-export const cpu: CpuModule['cpu'] = ((await built('cpu.js')) as CpuModule).cpu;
 export const shapeNumbers: ShapeModule['shapeNumbers'] = ((await built('cpu/shape.js')) as ShapeModule).shapeNumbers;
 export const limits: LimitsModule['limits'] = ((await built('cpu/limits.js')) as LimitsModule).limits;
 export function addon(): NonNullable<ReturnType<typeof loadNative>['addon']> {
