@@ -1,10 +1,13 @@
 /**
  * Contenders measured turn by turn, so that a busy machine slows them alike. Before each turn there is a pause, in which
- * the threads of the one before stop spinning for more work and leave the processors, and a call that is not timed.
+ * the threads of the one before stop spinning for more work and leave the processors, and some calls that are not timed,
+ * in which caches, clock and sleeping threads come back.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const PAUSE_MS = 40;
+const WARM_MS = 10;
+const TURN_MS = 25;
 
 export interface Contender {
   readonly name: string;
@@ -24,7 +27,7 @@ export async function interleave(contenders: readonly Contender[], rounds: numbe
   const repeats: number[] = [];
   for (const contender of contenders) {
     await turn(contender, 1);
-    repeats.push(Math.max(1, Math.ceil(2 / (await turn(contender, 1)))));
+    repeats.push(Math.max(1, Math.ceil(TURN_MS / (await turn(contender, 1)))));
   }
   const times = contenders.map((): number[] => []);
   for (let round = 0; round < rounds; round++) {
@@ -35,7 +38,9 @@ export async function interleave(contenders: readonly Contender[], rounds: numbe
 
 async function turn(contender: Contender, repeats: number): Promise<number> {
   await sleep(PAUSE_MS);
-  await contender.run();
+  const warm = performance.now() + WARM_MS;
+  do await contender.run();
+  while (performance.now() < warm);
   const start = performance.now();
   for (let repeat = 0; repeat < repeats; repeat++) await contender.run();
   return (performance.now() - start) / repeats;
