@@ -57,7 +57,7 @@ module.exports = {
     floor(
       'jobs-on-dispatch-and-dhp',
       '^lib/jobs/',
-      ['^backends/(contract|half)\\.ts$', '^lib/(ops|dispatch|dhp|jobs)/', '^lib/tensor\\.ts$'],
+      ['^backends/(contract|half|limits)\\.ts$', '^lib/(ops|dispatch|dhp|jobs)/', '^lib/tensor\\.ts$'],
       'jobs stand on dispatch and dhp',
     ),
     { name: 'nobody-imports-the-cli', severity: 'error', from: { pathNot: '^lib/cli/' }, to: { path: '^lib/cli/' } },

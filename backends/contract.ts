@@ -119,8 +119,10 @@ export interface Path {
   readonly source: 'estimate' | 'measured';
   /** True when `run` computes before it returns, so that inputs need no snapshot. */
   readonly inline: boolean;
-  /** What identifies the arithmetic: stored with every result that outlives the call. */
+  /** What identifies the arithmetic, stored with every result that outlives the call: the instruction set, and the kernel,
+   * whose name is its specification, e.g. `f32_gemm__avx512_8x48`. */
   readonly isa?: string | undefined;
+  readonly kernel?: string | undefined;
 }
 
 export type ReasonCode =

@@ -77,16 +77,28 @@ function isDepthwise({ C, O, KH, KW, groups, layout }: Conv2dCall): boolean {
   return C > 0 && groups === C && (layout === 'nchw' || O === C) && small;
 }
 
+function nameOf(variant: number): string {
+  return state().addon!.variants[variant]!.name;
+}
+
 function pathsOf(call: Call): readonly Path[] {
   const { offers, threads } = state();
   const work = workOf(call);
   const paths: Path[] = [];
   for (const offer of offers.values()) {
     if (!computes(offer, call)) continue;
-    const { id, kernel, isa } = offer;
+    const { id, kernel, isa, variants } = offer;
     const seconds = secondsOf(work, kernel, isa, threads);
     const inline = kernel === 'relu' || secondsOf(work, kernel, isa, 1) < INLINE_SECONDS;
-    paths.push({ id, backend: 'cpu', seconds, source: 'estimate', inline, isa });
+    paths.push({
+      id,
+      backend: 'cpu',
+      seconds,
+      source: 'estimate',
+      inline,
+      isa,
+      kernel: nameOf(variants.get(call.dtype)!),
+    });
   }
   return paths.sort((left, right) => left.seconds - right.seconds);
 }

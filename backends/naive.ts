@@ -2,8 +2,8 @@
  * The reference: plain loops in TypeScript, every sum in f64 and rounded once when it is stored. Always there, always
  * right, and the floor of every benchmark.
  */
-import { totalmem } from 'node:os';
 import type { Call, Device, Operands, Path, SyncBackend } from './contract.ts';
+import { limits } from './limits.ts';
 import { conv2d } from './naive/conv2d.ts';
 import { matmul } from './naive/matmul.ts';
 import { relu } from './naive/relu.ts';
@@ -14,7 +14,7 @@ const ID = 'naive:js';
 const RATES = { matmul: 5e8, conv2d: 2e8, relu: 2e8 } as const;
 const CALL_SECONDS = 2e-7;
 
-const device: Device = {
+const describe = (): Device => ({
   id: 'naive',
   backend: 'naive',
   name: 'plain JavaScript',
@@ -22,10 +22,10 @@ const device: Device = {
   present: true,
   usable: true,
   features: ['f32', 'f64', 'f16', 'bf16'],
-  memoryBytes: totalmem(),
+  memoryBytes: limits().memoryBytes,
   threads: 1,
   versions: { node: process.versions.node, v8: process.versions.v8 },
-};
+});
 
 /** What the loops go through: two per tap of a sum, one per element of relu. */
 function work(call: Call): number {
@@ -42,8 +42,8 @@ function run(call: Call, operands: Operands): void {
 
 export const naive: SyncBackend = {
   id: 'naive',
-  probe: async () => [device],
-  probeSync: () => [device],
+  probe: async () => [describe()],
+  probeSync: () => [describe()],
   paths: (call): readonly Path[] => [
     {
       id: ID,

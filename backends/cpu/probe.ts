@@ -2,7 +2,7 @@
 import { cpus } from 'node:os';
 import type { Device, Reason } from '../contract.ts';
 import { type Addon, loadNative, target } from '../native.ts';
-import { type Limits, limits } from './limits.ts';
+import { type Limits, limits } from '../limits.ts';
 
 /** What the other files of this backend work with. */
 export interface Cpu {

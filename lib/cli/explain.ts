@@ -57,20 +57,28 @@ async function show(
 }
 
 function ranking({ ranking: ranked, passedOver }: Explanation, output: Output): string {
-  const rows = ranked.map(({ path, seconds, source, chosen, why }) => [
+  const rows = ranked.map(({ path, kernel, seconds, source, chosen, why }) => [
     chosen ? output.style('green', `→ ${path}`) : `  ${path}`,
     duration(seconds),
     source,
+    kernel ?? '',
     why,
   ]);
   const others = passedOver.map(({ backend, reason }) => [
     output.style('dim', `  ${backend}`),
     '—',
     '',
+    '',
     `${reason.message} [${reason.code}]`,
   ]);
   return table(
-    [{ title: '  PATH' }, { title: 'EXPECTED', align: 'right' }, { title: 'SOURCE' }, { title: 'WHY' }],
+    [
+      { title: '  PATH' },
+      { title: 'EXPECTED', align: 'right' },
+      { title: 'SOURCE' },
+      { title: 'KERNEL' },
+      { title: 'WHY' },
+    ],
     [...rows, ...others],
   );
 }

@@ -7,6 +7,8 @@ import { type Forced, forcedBy, isForced, isRetired, offered, select } from './s
 
 export interface RankedPath {
   readonly path: string;
+  /** The kernel's name, which is its specification; absent where the backend does not say. */
+  readonly kernel?: string | undefined;
   /** Expected time, transfers included. */
   readonly seconds: number;
   /** Where that number comes from. */
@@ -49,6 +51,7 @@ export async function explain(
   const others = offered(runtime.backends, call).filter(({ path }) => path.id !== chosen.path.id);
   const ranking = [chosen, ...others].map((candidate) => ({
     path: candidate.path.id,
+    kernel: candidate.path.kernel,
     seconds: candidate.path.seconds,
     source: candidate.path.source,
     chosen: candidate.path.id === chosen.path.id,

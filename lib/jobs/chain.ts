@@ -45,8 +45,8 @@ export function tileState(index: number, provenance: Provenance, done: ReadonlyM
 }
 
 /** What identifies arithmetic: two tiles with the same identity and inputs have the same bits. */
-export function identityOf({ path, isa, version }: Provenance): string {
-  return `${path} (${isa ?? 'any instruction set'}, version ${version})`;
+export function identityOf({ path, isa, kernel, version }: Provenance): string {
+  return `${path} (${kernel ?? isa ?? 'any instruction set'}, version ${version})`;
 }
 
 function tileOf(state: Json): TileState['tile'] | null {

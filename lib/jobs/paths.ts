@@ -1,6 +1,6 @@
 /** Which path computes the tiles of a job. One path computes all of them: paths may differ in the last bits. */
-import { totalmem } from 'node:os';
 import { type Call, type Device, UhopError } from '../../backends/contract.ts';
+import { limits } from '../../backends/limits.ts';
 import { devices } from '../dispatch/explain.ts';
 import { runtime } from '../dispatch/registry.ts';
 import type { Candidate } from '../dispatch/runtime.ts';
@@ -99,7 +99,12 @@ function tileKinds(call: Call, plan: TilePlan): readonly Call[] {
 }
 
 function isSame({ path }: Candidate, begun: Provenance): boolean {
-  return path.id === begun.path && (path.isa ?? null) === begun.isa && begun.version === PACKAGE_VERSION;
+  return (
+    path.id === begun.path &&
+    (path.isa ?? null) === begun.isa &&
+    (path.kernel ?? null) === begun.kernel &&
+    begun.version === PACKAGE_VERSION
+  );
 }
 
 function differs(begun: Provenance, candidates: readonly Candidate[]): JobError {
@@ -112,16 +117,10 @@ function differs(begun: Provenance, candidates: readonly Candidate[]): JobError 
 }
 
 function assertFits(bytes: number): void {
-  const limit = memoryLimit();
+  const limit = limits().memoryBytes;
   if (bytes <= limit) return;
   throw new UhopError(
     'E_OUT_OF_MEMORY',
     `one tile needs ${bytes} bytes, this process may use ${limit}; submit the job with a smaller tile`,
   );
-}
-
-/** What this process may use: the limit of its control group when it has one, else the machine's memory. */
-export function memoryLimit(): number {
-  const constrained = process.constrainedMemory();
-  return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
 }

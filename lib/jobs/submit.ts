@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { limits } from '../../backends/limits.ts';
 import { dispatch } from '../dhp/handoff.ts';
 import { canonical } from '../dhp/protocol/canonical.ts';
 import { type IntentRequest, makeIntent } from '../dhp/protocol/ids.ts';
@@ -7,7 +8,7 @@ import { describeJob } from './call.ts';
 import { JobFiles } from './inputs.ts';
 import { readJob, taskKind } from './job.ts';
 import { checkOutput } from './output.ts';
-import { expectedSeconds, memoryLimit } from './paths.ts';
+import { expectedSeconds } from './paths.ts';
 import { planCall } from './plan.ts';
 import { resultSchema } from './result.ts';
 import { chooseTile } from './size.ts';
@@ -28,7 +29,11 @@ const PAGE = 100;
  */
 export async function submitJob(store: Store, spec: JobSpec, options: SubmitOptions = {}): Promise<SubmittedJob> {
   const { op, attrs = {}, output, tile = {}, verify = 'none', numerics = 'tolerant', budget, nonce } = parseSpec(spec);
-  const { cwd = process.cwd(), tileMemoryBytes = Math.min(DEFAULT_TILE_MEMORY, memoryLimit() / 8), signal } = options;
+  const {
+    cwd = process.cwd(),
+    tileMemoryBytes = Math.min(DEFAULT_TILE_MEMORY, limits().memoryBytes / 8),
+    signal,
+  } = options;
   const paths = Object.fromEntries(Object.entries(spec.inputs).map(([name, path]) => [name, resolve(cwd, path)]));
   const target = resolve(cwd, output);
   await using files = await JobFiles.open(paths);

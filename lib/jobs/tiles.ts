@@ -86,6 +86,7 @@ async function computeTile(run: Run, loaded: LoadedTile, { path, device }: JobPa
   const provenance: Provenance = {
     path: result.path,
     isa: path.isa ?? null,
+    kernel: path.kernel ?? null,
     device: device?.name ?? null,
     driver: device?.versions.driver ?? null,
     version: PACKAGE_VERSION,

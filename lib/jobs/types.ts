@@ -107,6 +107,7 @@ export interface TilePlan {
 export interface Provenance {
   readonly path: string;
   readonly isa: string | null;
+  readonly kernel: string | null;
   readonly device: string | null;
   readonly driver: string | null;
   /** Version of this package. */

@@ -70,7 +70,7 @@ describe('uhop explain', () => {
 
   test('prints a table for people', async () => {
     const { code, stdout } = await uhop(['explain', 'matmul', '64x64', '64x64']);
-    expect(stdout).toMatch(/PATH +EXPECTED +SOURCE +WHY/);
+    expect(stdout).toMatch(/PATH +EXPECTED +SOURCE +KERNEL +WHY/);
     expect(stdout).toMatch(/^→ \S+ .*the least expected time$/m);
     expect(code).toBe(0);
   });

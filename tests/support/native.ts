@@ -3,14 +3,14 @@ import type { Conv2dCall, DType, MatmulCall, ReluCall } from '../../backends/con
 
 type Native = typeof import('../../backends/native.ts');
 type ShapeModule = typeof import('../../backends/cpu/shape.ts');
-type LimitsModule = typeof import('../../backends/cpu/limits.ts');
+type LimitsModule = typeof import('../../backends/limits.ts');
 
 const built = (path: string): Promise<unknown> =>
   import(new URL(`../../dist/backends/${path}`, import.meta.url).href) as Promise<unknown>;
 
 export const loadNative: Native['loadNative'] = ((await built('native.js')) as Native).loadNative;
 export const shapeNumbers: ShapeModule['shapeNumbers'] = ((await built('cpu/shape.js')) as ShapeModule).shapeNumbers;
-export const limits: LimitsModule['limits'] = ((await built('cpu/limits.js')) as LimitsModule).limits;
+export const limits: LimitsModule['limits'] = ((await built('limits.js')) as LimitsModule).limits;
 export function addon(): NonNullable<ReturnType<typeof loadNative>['addon']> {
   const { addon: loaded, tried } = loadNative();
   if (!loaded) throw new Error(`the addon is not built: ${JSON.stringify(tried)}`);
