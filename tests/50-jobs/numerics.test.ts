@@ -53,7 +53,9 @@ describe('a job that began on a path that is not here', () => {
     await beginElsewhere(id);
     await expect(runJob(store, id)).rejects.toMatchObject({
       code: 'E_NUMERICS',
-      message: expect.stringMatching(/began on cuda:0:gemm-sm90 \(f32_gemm__sm90_128x128, version .*on offer here.*naive:js/),
+      message: expect.stringMatching(
+        /began on cuda:0:gemm-sm90 \(f32_gemm__sm90_128x128, version .*on offer here.*naive:js/,
+      ),
     });
     expect(await workLoop(store, { until: 'idle' })).toMatchObject({ completed: 0, failed: 0, released: 0 });
     expect(await jobStatus(store, id)).toMatchObject({ state: 'orphaned', attempts: 0, tiles: { done: 1, total: 3 } });
