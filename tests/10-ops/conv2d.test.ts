@@ -1,6 +1,6 @@
 import { conv2d, conv2dSync, plan } from 'uhop';
 import { describe, expect, it } from 'vitest';
-import { onEveryPath } from '../support/paths.ts';
+import { onEveryPath, pathsOf } from '../support/paths.ts';
 import { integers } from '../support/random.ts';
 import { conv2dExpected } from '../support/reference.ts';
 import { counting, filled, made, numbersOf } from '../support/tensors.ts';
@@ -116,6 +116,32 @@ describe('conv2d shapes that cannot be', () => {
     const wrong = expect.objectContaining({ code: 'E_SHAPE', message: expect.stringMatching(message) });
     expect(() => conv2dSync(x, w, options)).toThrow(wrong);
     await expect(conv2d(x, w, options)).rejects.toEqual(wrong);
+  });
+});
+
+describe('conv2d beyond 64-bit positions', () => {
+  const one = made([1], [1, 1, 1, 1]);
+  it.each([
+    ['a stride', one, one, { stride: 2 ** 50 }],
+    ['a dilation', one, one, { dilation: [1, 2 ** 50] }],
+    ['a padding', one, one, { padding: [2 ** 50, 0, 0, 0], stride: 2 ** 46 }],
+    ['a padding whose sum is no exact integer', one, one, { padding: 2 ** 53 - 1, stride: 2 ** 46 }],
+    ['taps of no channels', made([], [1, 0, 2 ** 32, 2 ** 32]), made([], [1, 0, 2 ** 32, 2 ** 32]), {}],
+  ])('%s is E_LIMIT on every path', async (_, x, w, options) => {
+    const beyond = expect.objectContaining({ code: 'E_LIMIT', message: expect.stringMatching(/at most 2\^47/) });
+    for (const backend of await pathsOf('conv2d', [one, one])) {
+      expect(() => conv2dSync(x, w, { ...options, backend }), backend).toThrow(beyond);
+      await expect(conv2d(x, w, { ...options, backend }), backend).rejects.toEqual(beyond);
+    }
+    expect(() => plan('conv2d', [x.shape, w.shape], options)).toThrow(beyond);
+  });
+
+  it('nearly: a window of trillions of taps over no channels is zero', async () => {
+    const nothing = made([], [1, 0, 2 ** 20, 2 ** 20]);
+    await onEveryPath('conv2d', [nothing, nothing], {}, (result) => expect(numbersOf(result)).toEqual([0]));
+    await onEveryPath('conv2d', [one, one], { stride: 2 ** 46, padding: [2 ** 46, 0, 0, 0] }, (result) =>
+      expect(numbersOf(result)).toEqual([0, 1]),
+    );
   });
 });
 
