@@ -1,5 +1,6 @@
 /** What was got, for error messages, and the checks that every op's arguments share. */
 import { UhopError } from '../../backends/contract.ts';
+import { typedArrayKind } from './typed-arrays.ts';
 
 export type Shape = readonly number[];
 
@@ -13,14 +14,6 @@ export function show(value: unknown): string {
   }
   if (typeof value === 'object' && value !== null) return typedArrayKind(value) ?? className(value);
   return String(value);
-}
-
-const kindGetter = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag)!
-  .get!;
-
-/** `'Float32Array'` and the like, whatever realm or subclass it is of; undefined when it is no typed array. */
-export function typedArrayKind(value: unknown): string | undefined {
-  return kindGetter.call(value);
 }
 
 function className(value: object): string {

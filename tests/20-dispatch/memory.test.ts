@@ -205,6 +205,53 @@ describe('views', () => {
   );
 });
 
+describe('an array that claims to be another', () => {
+  const claiming = (numbers: readonly number[], name: string, value: unknown): Float32Array =>
+    Object.defineProperty(Float32Array.from(numbers), name, { value });
+
+  it.each([4, 0, 1_000_000])('by a length of %i counts as what it is', async (length) => {
+    const x = claiming([-1, 2, -3], 'length', length);
+    expect(() => tensor(x, [length])).toThrow(
+      expect.objectContaining({ code: 'E_SHAPE', message: expect.stringMatching(/3 elements/) }),
+    );
+    const out = claiming([9, 9, 9], 'length', length);
+    await onEveryPath('relu', [tensor(x, [3])], { out: tensor(out, [3]) }, ({ data }) => {
+      expect([data[0], data[1], data[2]]).toEqual([0, 2, 0]);
+      Float32Array.prototype.fill.call(out, 9);
+    });
+  });
+
+  it('by another buffer or place in it still overlaps itself', async () => {
+    for (const [name, value] of [
+      ['buffer', new ArrayBuffer(16)],
+      ['byteOffset', 64],
+      ['byteLength', 0],
+    ] as const) {
+      for (const backend of await pathsOf('matmul', [ones(2, 2), ones(2, 2)])) {
+        const b = tensor(claiming([5, 6, 7, 8], name, value), [2, 2]);
+        const { data } = matmulSync(made([1, 2, 3, 4], [2, 2]), b, { out: b, backend });
+        expect([data[0], data[1], data[2], data[3]], `${name} on ${backend}`).toEqual([19, 22, 43, 50]);
+      }
+    }
+  });
+
+  it('by memory that is shared is not read after it was transferred away and freed', async () => {
+    const body = `
+      class Claiming extends Float32Array { get buffer() { return new SharedArrayBuffer(8); } }
+      const size = 1500;
+      for (let round = 0; round < 8; round++) {
+        const memory = new ArrayBuffer(size * size * 4);
+        const a = { data: new Claiming(memory), shape: [size, size] };
+        const running = uhop.matmul(a, a, { borrow: true, backend: 'cpu' });
+        structuredClone(memory, { transfer: [memory] });
+        gc();
+        await running;
+      }
+      return 'alive';`;
+    expect(await inFreshProcess(body, {}, ['--expose-gc'])).toMatchObject({ answer: 'alive' });
+  });
+});
+
 describe('out that overlaps an input', () => {
   const expected = f32(matmulSync(made(counting(16), [4, 4]), made(counting(16, 3), [4, 4])).data);
 
