@@ -58,11 +58,17 @@ describe('the probe', () => {
     expect(paths).toEqual([]);
   });
 
-  it('UHOP_THREADS sets the threads and must be a positive integer', () => {
+  it('UHOP_THREADS sets the threads; an empty one sets nothing', async () => {
     expect(child({ UHOP_THREADS: '3' }).device.threads).toBe(3);
-    const { device, paths } = child({ UHOP_THREADS: 'many' });
+    expect(child({ UHOP_THREADS: '512' }).device.threads).toBe(512);
+    const { threads } = (await devices()).find(({ id }) => id === 'cpu')!;
+    expect(child({ UHOP_THREADS: '' }).device.threads).toBe(threads);
+  });
+
+  it.each(['many', '0', '-1', '1.5', '513', '1e10'])('UHOP_THREADS=%s is refused', (asked) => {
+    const { device, paths } = child({ UHOP_THREADS: asked });
     expect(device).toMatchObject({ usable: false, reason: { code: 'disabled' } });
-    expect(device.reason!.message).toContain("'many'");
+    expect(device.reason!.message).toContain(`'${asked}', which is not an integer from 1 to 512`);
     expect(paths).toEqual([]);
   });
 
