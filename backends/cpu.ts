@@ -115,17 +115,23 @@ function bind(path: Path, call: Call, operands: Operands): { addon: Addon; bound
   return { addon, bound: [variant, threads, shapeNumbers(call), x!, w, operands.bias, operands.out] };
 }
 
-function outOfMemory(call: Call, path: Path): UhopError {
-  return new UhopError('E_OUT_OF_MEMORY', `${call.op}: no memory for the workspace of ${path.id}`, { path: path.id });
+function outOfMemory(call: Call, path: Path, cause?: Error): UhopError {
+  const why = cause?.message ?? 'the workspace of the call cannot be allocated';
+  return new UhopError('E_OUT_OF_MEMORY', `${call.op}: ${path.id}: ${why}`, { path: path.id }, cause);
+}
+
+/** Calls into the addon; what it throws for lack of memory or threads becomes an error of ours. */
+function native<T>(call: Call, path: Path, enter: () => T): T {
+  try {
+    return enter();
+  } catch (error) {
+    throw (error as { code?: string }).code === 'E_OUT_OF_MEMORY' ? outOfMemory(call, path, error as Error) : error;
+  }
 }
 
 function runSync(path: Path, call: Call, operands: Operands): void {
   const { addon, bound } = bind(path, call, operands);
-  try {
-    addon.runSync(...bound);
-  } catch (error) {
-    throw (error as { code?: string }).code === 'E_OUT_OF_MEMORY' ? outOfMemory(call, path) : error;
-  }
+  native(call, path, () => addon.runSync(...bound));
 }
 
 function aborted(call: Call, signal: AbortSignal): UhopError {
@@ -138,11 +144,12 @@ async function run(path: Path, call: Call, operands: Operands, { signal }: RunCo
   const { addon, bound } = bind(path, call, operands);
   return new Promise((resolve, reject) => {
     const cancel = (): void => addon.cancel(ticket);
-    const ticket = addon.run(...bound, (outcome) => {
+    const done = (outcome: number): void => {
       signal?.removeEventListener('abort', cancel);
       if (outcome === 0) resolve();
       else reject(outcome === 1 && signal ? aborted(call, signal) : outOfMemory(call, path));
-    });
+    };
+    const ticket = native(call, path, () => addon.run(...bound, done));
     signal?.addEventListener('abort', cancel, { once: true });
   });
 }
