@@ -14,6 +14,7 @@ import {
 /** `Float16Array`, where the runtime has one. */
 interface Half extends ArrayBufferView {
   readonly length: number;
+  readonly [Symbol.toStringTag]: 'Float16Array';
 }
 
 /** What a tensor's elements may come in. */
