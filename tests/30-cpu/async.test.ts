@@ -3,7 +3,6 @@ import { setImmediate } from 'node:timers/promises';
 import { devices, matmul, tensor, UhopError } from 'uhop';
 import { describe, expect, it } from 'vitest';
 import { inFreshProcess } from '../support/fresh.ts';
-import { shared } from '../support/memory.ts';
 import { loadNative } from '../support/native.ts';
 
 const hasPrlimit = process.platform === 'linux' && spawnSync('prlimit', ['--version']).status === 0;
@@ -30,8 +29,8 @@ describe('a product beside the event loop', () => {
 
   it('is aborted with the reason of the signal, in mid-product and in the queue, and the next call is right', async () => {
     const controllers = Array.from({ length: 8 }, () => new AbortController());
-    // Borrowed from shared memory, the inputs are not copied: all are queued long before the first is done.
-    const big = tensor(shared(new Float32Array(2048 * 2048).fill(1)), [2048, 2048]);
+    // Shared memory is borrowed, not copied, so that all calls are made long before the first product is done.
+    const big = tensor(new Float32Array(new SharedArrayBuffer(4 * 4096 ** 2)), [4096, 4096]);
     const runs = controllers.map(({ signal }) => matmul(big, big, { backend, signal, borrow: true }));
     const reason = new Error('changed my mind');
     for (const controller of controllers) controller.abort(reason);
