@@ -42,8 +42,8 @@ async function examine(options: { readonly store: string }, command: Command): P
   const works = cpu?.usable === true;
   const findings: readonly Finding[] = [
     node(),
-    await tool('compiler', process.env['CXX'] ?? 'c++', works),
-    await tool('cmake', 'cmake', works),
+    await tool('compiler', compilers(), works),
+    await tool('cmake', ['cmake'], works),
     addon(cpu),
     { name: 'instructions', ok: works, value: cpu?.features.join(' ') || 'unknown' },
     threads(cpu),
@@ -62,14 +62,22 @@ function node(): Finding {
   return { name: 'node', ok, value: process.versions.node, ...(ok ? {} : { hint: 'Node 20.19 or newer is needed' }) };
 }
 
-/** A tool of the build; with an addon that works it is not missed. */
-async function tool(name: string, command: string, works: boolean): Promise<Finding> {
-  try {
-    const { stdout } = await promisify(execFile)(command, ['--version']);
-    return { name, ok: true, value: stdout.split('\n')[0] ?? command };
-  } catch {
-    return { name, ok: works ? null : false, value: `${command} does not run`, ...(works ? {} : { hint: TOOLS }) };
+/** Those that the build looks for, in its order. */
+function compilers(): readonly string[] {
+  const { CXX } = process.env;
+  return CXX ? [CXX] : ['c++', 'g++', 'clang++'];
+}
+
+/** The first of these tools of the build that runs; with an addon that works it is not missed. */
+async function tool(name: string, commands: readonly string[], works: boolean): Promise<Finding> {
+  for (const command of commands) {
+    try {
+      const { stdout } = await promisify(execFile)(command, ['--version']);
+      return { name, ok: true, value: stdout.split('\n')[0] ?? command };
+    } catch {}
   }
+  const value = `${commands.join(', ')}: none runs`;
+  return { name, ok: works ? null : false, value, ...(works ? {} : { hint: TOOLS }) };
 }
 
 function addon(cpu: Device | undefined): Finding {
