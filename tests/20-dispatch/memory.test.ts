@@ -1,7 +1,8 @@
 import { matmul, matmulSync, relu, tensor, type Tensor } from 'uhop';
 import { describe, expect, it } from 'vitest';
 import { inFreshProcess } from '../support/fresh.ts';
-import { growable, guarded, guardsHold, resizable, shared, takeAway } from '../support/memory.ts';
+import { guarded } from '../support/guarded.ts';
+import { growable, resizable, shared, takeAway } from '../support/memory.ts';
 import { callAsync, callSync, onEveryPath, type OpName, type Options, pathsOf } from '../support/paths.ts';
 import { integers } from '../support/random.ts';
 import { counting, filled, made, sizeOf } from '../support/tensors.ts';
@@ -190,19 +191,39 @@ describe('views', () => {
       const plain = numbers.map((one, at) => made(one, shapes[at]!));
       const first = callSync(op, plain, { ...options, backend: 'naive' });
       for (let offset = 0; offset < 16; offset++) {
-        const views = numbers.map((one) => guarded(one, offset));
-        const inputs = views.map((data, at) => tensor(data, shapes[at]!));
-        const out = guarded(filled(first.data.length, NaN), 15 - offset);
-        const outTensor = tensor(out, first.shape);
-        await onEveryPath(op, inputs, { ...options, out: outTensor }, ({ data }) => {
+        const views = numbers.map((one) => guarded('f32', one.length, offset));
+        for (const [at, { data }] of views.entries()) data.set(numbers[at]!);
+        const inputs = views.map(({ data }, at) => tensor(data, shapes[at]!));
+        const result = guarded('f32', first.data.length, 15 - offset);
+        const out = tensor(result.data, first.shape);
+        await onEveryPath(op, inputs, { ...options, out }, ({ data }) => {
           expect(f32(data)).toEqual(f32(first.data));
-          expect([...views, out].every(guardsHold)).toBe(true);
-          out.fill(NaN);
+          expect([...views, result].every((one) => one.intact())).toBe(true);
+          result.data.fill(NaN);
         });
-        expect(views.map(f32)).toEqual(numbers.map(f32));
+        expect(views.map(({ data }) => f32(data))).toEqual(numbers.map(f32));
       }
     },
   );
+
+  it.each(cases)('%s %j %j of shared memory, in and out, borrowed or not', async (op, shapes, options) => {
+    const numbers = shapes.map((shape, at) => integers(sizeOf(shape), at + 1));
+    const first = callSync(
+      op,
+      numbers.map((one, at) => made(one, shapes[at]!)),
+      { ...options, backend: 'naive' },
+    );
+    const inputs = numbers.map((one, at) => tensor(shared([NaN, ...one]).subarray(1), shapes[at]!));
+    const out = tensor(shared(filled(first.data.length, NaN)), first.shape);
+    for (const backend of await pathsOf(op, inputs, options)) {
+      for (const borrow of [false, true]) {
+        const { data } = await callAsync(op, inputs, { ...options, out, backend, borrow });
+        expect(f32(data), backend).toEqual(f32(first.data));
+        out.data.fill(NaN);
+      }
+      expect(f32(callSync(op, inputs, { ...options, out, backend }).data), backend).toEqual(f32(first.data));
+    }
+  });
 });
 
 describe('an array that claims to be another', () => {
