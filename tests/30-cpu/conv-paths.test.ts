@@ -2,9 +2,9 @@ import { type Conv2dOptions, conv2dSync, devices, explain, tensor } from 'uhop';
 import { describe, expect, it } from 'vitest';
 import type { Conv2dCall } from '../../backends/contract.ts';
 import { guarded } from '../support/guarded.ts';
-import { convolution } from '../support/images.ts';
 import { addon, conv2dCall, type Floats } from '../support/native.ts';
 import { generator, integers } from '../support/random.ts';
+import { conv2dExpected } from '../support/reference.ts';
 
 /** Random small convolutions of every kind; integers, so that every path must be exact. */
 function someCall(next: () => number): Conv2dCall {
@@ -47,7 +47,22 @@ async function cpuPaths(call: Conv2dCall): Promise<readonly string[]> {
   return ranking.map(({ path }) => path).filter((path) => path.startsWith('cpu:'));
 }
 
-function runGuarded(backend: string, call: Conv2dCall, numbers: readonly Float64Array[], offset: number): string {
+/** What its definition gives for these inputs. */
+function expectedOf(call: Conv2dCall, [x, w, bias]: readonly Float64Array[]): readonly number[] {
+  const shapes = asked(call);
+  const { padTop, padLeft, padBottom, padRight } = call;
+  const padding = [padTop, padLeft, padBottom, padRight] as const;
+  const options = { ...shapes.options, padding, bias: bias && tensor(bias, [call.O]) };
+  return conv2dExpected(tensor(x!, shapes.x), tensor(w!, shapes.w), options).value;
+}
+
+function runGuarded(
+  backend: string,
+  call: Conv2dCall,
+  numbers: readonly Float64Array[],
+  expected: readonly number[],
+  offset: number,
+): string {
   const { dtype, outShape } = call;
   const length = outShape.reduce((n, extent) => n * extent, 1);
   const all = [...numbers.map(({ length: count }) => count), length].map((count) => guarded(dtype, count, offset));
@@ -62,7 +77,6 @@ function runGuarded(backend: string, call: Conv2dCall, numbers: readonly Float64
     ...(bias ? { bias: tensor(bias, [call.O]) } : {}),
   };
   const { path } = conv2dSync(tensor(x, shapes.x), tensor(w, shapes.w), options);
-  const expected = convolution(call, x, w, bias);
   const wrong = out.findIndex((y, at) => y !== expected[at]);
   const told = `${path} ${JSON.stringify(call)}`;
   if (path !== backend) return `${told}: ${backend} was asked for`;
@@ -84,9 +98,10 @@ describe('conv2d on every path', () => {
       const weights = call.O * (call.C / call.groups) * call.KH * call.KW;
       const numbers = [integers(call.batch * call.C * call.H * call.W, round), integers(weights, round + 1)];
       if (call.bias) numbers.push(integers(call.O, round + 2));
+      const expected = expectedOf(call, numbers);
       for (const path of await cpuPaths(call)) {
         seen.add(path);
-        faults.push(runGuarded(path, call, numbers, round % 16));
+        faults.push(runGuarded(path, call, numbers, expected, round % 16));
       }
     }
     expect(faults.filter((fault) => fault !== '')).toEqual([]);
