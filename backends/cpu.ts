@@ -3,6 +3,7 @@
  * The arithmetic of a path is fixed by its kernel and instruction set: the same bits on every host that offers it,
  * whatever the number of threads.
  */
+import { onAbort } from './cpu/abort.ts';
 import { type Kernel, secondsOf, workOf } from './cpu/cost.ts';
 import { type Cpu, examine } from './cpu/probe.ts';
 import { shapeNumbers } from './cpu/shape.ts';
@@ -137,14 +138,13 @@ async function run(path: Path, call: Call, operands: Operands, { signal }: RunCo
   if (path.inline) return runSync(path, call, operands);
   const { addon, bound } = bind(path, call, operands);
   return new Promise((resolve, reject) => {
-    const cancel = (): void => addon.cancel(ticket);
     const done = (outcome: number): void => {
-      signal?.removeEventListener('abort', cancel);
+      stopListening?.();
       if (outcome === 0) resolve();
       else reject(outcome === 1 && signal ? aborted(call, signal) : outOfMemory(call, path));
     };
     const ticket = native(call, path, () => addon.run(...bound, done));
-    signal?.addEventListener('abort', cancel, { once: true });
+    const stopListening = signal && onAbort(signal, () => addon.cancel(ticket));
   });
 }
 
