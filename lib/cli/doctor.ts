@@ -4,6 +4,7 @@ import { availableParallelism, cpus, totalmem } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { Command } from 'commander';
+import { sqliteVersion } from '../dhp/store/sqlite-file.ts';
 import { type Device, devices } from '../index.ts';
 import { EXIT } from './failure.ts';
 import { bytes } from './format.ts';
@@ -48,6 +49,7 @@ async function examine(options: { readonly store: string }, command: Command): P
     { name: 'instructions', ok: works, value: cpu?.features.join(' ') || 'unknown' },
     threads(cpu),
     memory(cpu),
+    sqlite(),
     await store(options.store),
   ];
   output.document(findings);
@@ -105,6 +107,14 @@ function memory(cpu: Device | undefined): Finding {
   const usable = cpu?.memoryBytes ?? machine;
   const limit = usable < machine ? 'limited by a control group' : 'all of the machine';
   return { name: 'memory', ok: true, value: `${bytes(usable)} of ${bytes(machine)}, ${limit}` };
+}
+
+function sqlite(): Finding {
+  try {
+    return { name: 'sqlite', ok: true, value: sqliteVersion() };
+  } catch (error) {
+    return { name: 'sqlite', ok: false, value: (error as Error).message, hint: 'stores in memory work without it' };
+  }
 }
 
 /** Whether the store's directory, or the nearest one above it that exists, can be written to. */

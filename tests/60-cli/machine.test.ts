@@ -104,7 +104,7 @@ describe('uhop doctor', () => {
     await using place = await folder();
     const { code, stdout } = await uhop(['doctor', '--json'], { cwd: place.path, env: { UHOP_DISABLE: 'cpu' } });
     const findings = JSON.parse(stdout) as Finding[];
-    const names = ['node', 'compiler', 'cmake', 'addon', 'instructions', 'threads', 'memory', 'store'];
+    const names = ['node', 'compiler', 'cmake', 'addon', 'instructions', 'threads', 'memory', 'sqlite', 'store'];
     expect(findings.map(({ name }) => name)).toEqual(names);
     expect(findings.find(({ name }) => name === 'addon')).toMatchObject({ ok: false, hint: expect.any(String) });
     expect(code).toBe(3);
