@@ -6,9 +6,6 @@ namespace uhop {
 #define UHOP_DEPTHWISE(dtype, T, isa) void dtype##_depthwise__##isa(const DepthwiseRow<T>&);
 #define UHOP_RELU(dtype, T, isa) void dtype##_relu__##isa(const T*, T*, std::size_t);
 #include "../../kernels/cpu/variants.inc"
-#undef UHOP_GEMM
-#undef UHOP_DEPTHWISE
-#undef UHOP_RELU
 
 const std::vector<Variant>& variants() {
 #define UHOP_GEMM(dtype, T, isa, MR, NR, KC)                                 \
