@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "../../kernels/cpu/kernels.h"
+
 namespace uhop {
 
 namespace {
@@ -29,7 +31,8 @@ inline void interleave4(const float* const* rows, std::size_t kc, std::size_t wi
   }
 }
 
-inline void interleave4(const double* const* rows, std::size_t kc, std::size_t width, double* dst) {
+template <class T>
+inline void interleave4(const T* const* rows, std::size_t kc, std::size_t width, T* dst) {
   for (std::size_t k = 0; k < kc; ++k) {
     for (int r = 0; r < 4; ++r) dst[k * width + r] = rows[r][k];
   }
@@ -59,7 +62,7 @@ void interleave(const T* const* rows, std::size_t count, std::size_t kc, std::si
 template <class T>
 void clear_lanes(std::size_t count, std::size_t kc, std::size_t width, T* dst) {
   if (count == width) return;
-  for (std::size_t k = 0; k < kc; ++k) std::fill(dst + k * width + count, dst + (k + 1) * width, T(0));
+  for (std::size_t k = 0; k < kc; ++k) std::fill(dst + k * width + count, dst + (k + 1) * width, T{});
 }
 
 template <class T>
@@ -93,9 +96,15 @@ void MatrixSource<T>::pack(std::size_t first, std::size_t count, std::size_t k0,
 
 template void interleave(const float* const*, std::size_t, std::size_t, std::size_t, float*);
 template void interleave(const double* const*, std::size_t, std::size_t, std::size_t, double*);
+template void interleave(const F16Bits* const*, std::size_t, std::size_t, std::size_t, F16Bits*);
+template void interleave(const Bf16Bits* const*, std::size_t, std::size_t, std::size_t, Bf16Bits*);
 template void clear_lanes(std::size_t, std::size_t, std::size_t, float*);
 template void clear_lanes(std::size_t, std::size_t, std::size_t, double*);
+template void clear_lanes(std::size_t, std::size_t, std::size_t, F16Bits*);
+template void clear_lanes(std::size_t, std::size_t, std::size_t, Bf16Bits*);
 template class MatrixSource<float>;
 template class MatrixSource<double>;
+template class MatrixSource<F16Bits>;
+template class MatrixSource<Bf16Bits>;
 
 }  // namespace uhop
