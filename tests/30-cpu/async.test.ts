@@ -25,7 +25,8 @@ describe('a product beside the event loop', () => {
 
   it('is aborted with the reason of the signal, in mid-product and in the queue, and the next call is right', async () => {
     const controllers = Array.from({ length: 8 }, () => new AbortController());
-    const big = square(2048);
+    // Shared memory is borrowed, not copied, so that all calls are made long before the first product is done.
+    const big = tensor(new Float32Array(new SharedArrayBuffer(4 * 4096 ** 2)), [4096, 4096]);
     const runs = controllers.map(({ signal }) => matmul(big, big, { backend, signal, borrow: true }));
     const reason = new Error('changed my mind');
     for (const controller of controllers) controller.abort(reason);
