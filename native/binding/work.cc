@@ -115,8 +115,8 @@ Work bind_gemm(const GemmVariant<T>& v, napi_env env, const napi_value* at, Shap
   return [&v, call, data](const Crew& crew) { return conv2d(v, call, data, crew); };
 }
 
-template <class T>
-Work bind_depthwise(DepthwiseKernel<T> kernel, napi_env env, const napi_value* at, Shape& shape, Op op) {
+template <class T, class Kernel>
+Work bind_depthwise(const Kernel& kernel, napi_env env, const napi_value* at, Shape& shape, Op op) {
   if (op != kConv2d) refuse_variant();
   const ConvCall call = read_conv(shape);
   if (!call.depthwise()) refuse_variant();
@@ -147,6 +147,10 @@ struct Binder {
   template <class T>
   Work operator()(const DepthwiseKernel<T>& kernel) const {
     return bind_depthwise<T>(kernel, env, at, shape, op);
+  }
+  template <class T>
+  Work operator()(const HalfDepthwise<T>& v) const {
+    return bind_depthwise<T>(v, env, at, shape, op);
   }
   template <class X, class Y>
   Work operator()(void (*const& kernel)(const X*, Y*, std::size_t)) const {

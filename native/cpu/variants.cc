@@ -22,6 +22,9 @@ const std::vector<Variant>& variants() {
           GemmVariant<T>{{f32_gemm__##isa##_##MR##x##NR, MR, NR, KC}, dtype##_widen__##isa, dtype##_narrow__##isa}},
 #define UHOP_DEPTHWISE(dtype, T, isa) \
   Variant{#dtype "_depthwise__" #isa, "depthwise", DType::dtype, Isa::isa, &dtype##_depthwise__##isa},
+#define UHOP_HALF_DEPTHWISE(dtype, T, isa)                                      \
+  Variant{#dtype "_depthwise__" #isa, "depthwise", DType::dtype, Isa::isa, \
+          HalfDepthwise<T>{f32_depthwise__##isa, dtype##_widen__##isa, dtype##_narrow__##isa}},
 #define UHOP_RELU(dtype, T, isa) \
   Variant{#dtype "_relu__" #isa, "relu", DType::dtype, Isa::isa, ReluKernel<T>(&dtype##_relu__##isa)},
   static const std::vector<Variant>* const all = new std::vector<Variant>{

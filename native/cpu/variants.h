@@ -34,11 +34,19 @@ struct GemmVariant<T> : GemmVariant<float> {
   NarrowKernel<T> narrow;
 };
 
+/** The f32 kernel, on operands that are widened and with a result that is narrowed. */
+template <Half T>
+struct HalfDepthwise {
+  DepthwiseKernel<float> kernel;
+  WidenKernel<T> widen;
+  NarrowKernel<T> narrow;
+};
+
 using AnyKernel =
     std::variant<GemmVariant<float>, GemmVariant<double>, GemmVariant<F16Bits>, GemmVariant<Bf16Bits>,
                  WidenKernel<F16Bits>, WidenKernel<Bf16Bits>, NarrowKernel<F16Bits>, NarrowKernel<Bf16Bits>,
-                 DepthwiseKernel<float>, DepthwiseKernel<double>, ReluKernel<float>, ReluKernel<double>,
-                 ReluKernel<F16Bits>, ReluKernel<Bf16Bits>>;
+                 DepthwiseKernel<float>, DepthwiseKernel<double>, HalfDepthwise<F16Bits>, HalfDepthwise<Bf16Bits>,
+                 ReluKernel<float>, ReluKernel<double>, ReluKernel<F16Bits>, ReluKernel<Bf16Bits>>;
 
 /** One line of variants.inc that this build contains. */
 struct Variant {

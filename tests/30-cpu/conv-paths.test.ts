@@ -100,7 +100,7 @@ describe('conv2d on every path', () => {
     const here = addon().variants.filter(({ op, runsHere }) => op === 'depthwise' && runsHere);
     const isas = await cpuFeatures();
     expect(here.map(({ dtype, isa }) => `${isa} ${dtype}`).toSorted()).toEqual(
-      isas.flatMap((isa) => [`${isa} f32`, `${isa} f64`]).toSorted(),
+      isas.flatMap((isa) => ['f32', 'f64', 'f16', 'bf16'].map((dtype) => `${isa} ${dtype}`)).toSorted(),
     );
   });
 
