@@ -1,8 +1,8 @@
 #include "kernels.h"
 #include "simd.h"
 
-// Between the bits of 16-bit floats and f32: widening is exact, narrowing rounds to nearest even, NaN stays NaN and keeps
-// the first bits of its payload. f16 by F16C where the instruction set has it, else after F. Giesen, "Float->half
+// Between the bits of 16-bit floats and f32: widening is exact, narrowing rounds to nearest even, NaN stays NaN and
+// keeps the first bits of its payload. f16 by F16C where the instruction set has it, else after F. Giesen, "Float->half
 // conversions" (2012); bf16 is the upper half of an f32.
 
 namespace uhop::UHOP_ISA {
@@ -26,7 +26,7 @@ UHOP_INLINE Halves narrow(Floats x, F16Bits) {
 UHOP_INLINE Floats widen(Halves x, F16Bits) { return _mm256_cvtph_ps(__m128i(x)); }
 UHOP_INLINE Halves narrow(Floats x, F16Bits) { return Halves(_mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT)); }
 #else
-// Moves the exponent from bias 15 to bias 127; a subnormal becomes digits behind a leading one, which is taken off again.
+// Moves the exponent from bias 15 to bias 127. A subnormal becomes the digits behind a one, which is taken off again.
 UHOP_INLINE Floats widen(Halves x, F16Bits) {
   const Ints bits = __builtin_convertvector(x, Ints);
   const Ints shifted = (bits & 0x7fff) << 13;

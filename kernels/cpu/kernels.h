@@ -76,7 +76,7 @@ struct Bf16Bits {
   std::uint16_t bits;
 };
 
-/** y[i] = x[i] for i < n, exact. x may be the second half of the memory of y. T is F16Bits or Bf16Bits, as in narrow. */
+/** y[i] = x[i] for i < n, exact. x may be the second half of the memory of y. T is F16Bits or Bf16Bits. */
 template <class T>
 using WidenKernel = void (*)(const T* x, float* y, std::size_t n);
 

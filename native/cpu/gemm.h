@@ -22,7 +22,7 @@ struct GemmProblem {
   bool relu = false;
 };
 
-/** Elements of the buffer of Sum<T> that `gemm` needs with so many threads, for packed panels and what else it keeps. */
+/** Elements of the buffer of Sum<T> that `gemm` needs with so many threads: packed panels and what else it keeps. */
 template <class T>
 std::size_t gemm_scratch(const GemmVariant<T>& v, std::size_t M, std::size_t N, std::size_t K, unsigned threads);
 

@@ -5,8 +5,9 @@
 
 namespace uhop {
 
-// Products of 16-bit elements on the f32 loops. Panels are packed as they are, which halves what packing reads, and then
-// widened where they lie; the f32 result of a strip of rows stays in the scratch until all of K is in it.
+// Products of 16-bit elements on the f32 loops. Panels are packed as they are, which halves what packing moves, and
+// then widened where they lie; the f32 result of a strip of rows stays in the scratch until all of K is in it.
+// Copies of whole operands in f32 would take as long for large products and twice as long for a row times a matrix.
 
 namespace {
 
@@ -19,7 +20,7 @@ std::size_t strip_rows(std::size_t MR, std::size_t M, std::size_t N) {
   return std::min(M, std::max(kSums / std::max<std::size_t>(N, 1) / MR, std::size_t(1)) * MR);
 }
 
-/** Rows (or columns) from `first` on of another source, widened. */
+/** Another source from row (or column) `first` on, packed into the second half of `dst` and widened into all of it. */
 template <Half T>
 class Widened final : public PanelSource<float> {
  public:
