@@ -72,13 +72,15 @@ napi_value describe(napi_env env, const Variant& variant) {
   set(env, object, "dtype", text(env, name_of(variant.dtype)));
   set(env, object, "isa", text(env, name_of(variant.isa)));
   set(env, object, "runsHere", boolean(env, runs_here(variant.isa)));
-  const auto tile = [&](std::size_t MR, std::size_t NR, std::size_t KC) {
-    set(env, object, "MR", number(env, double(MR)));
-    set(env, object, "NR", number(env, double(NR)));
-    set(env, object, "KC", number(env, double(KC)));
-  };
-  if (const auto* f32 = std::get_if<GemmVariant<float>>(&variant.kernel)) tile(f32->MR, f32->NR, f32->KC);
-  if (const auto* f64 = std::get_if<GemmVariant<double>>(&variant.kernel)) tile(f64->MR, f64->NR, f64->KC);
+  std::visit(
+      [&](const auto& kernel) {
+        if constexpr (requires { kernel.KC; }) {
+          set(env, object, "MR", number(env, double(kernel.MR)));
+          set(env, object, "NR", number(env, double(kernel.NR)));
+          set(env, object, "KC", number(env, double(kernel.KC)));
+        }
+      },
+      variant.kernel);
   return object;
 }
 

@@ -138,10 +138,8 @@ static void depthwise_row(const DepthwiseRow<T>& r) {
 
 namespace uhop {
 
-#define UHOP_GEMM(dtype, T, isa, MR, NR, KC)
 #define UHOP_DEPTHWISE(dtype, T, isa) \
   void dtype##_depthwise__##isa(const DepthwiseRow<T>& r) { isa::depthwise_row(r); }
-#define UHOP_RELU(dtype, T, isa)
 #include "variants.inc"
 
 }  // namespace uhop

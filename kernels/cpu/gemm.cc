@@ -95,8 +95,6 @@ namespace uhop {
   void dtype##_gemm__##isa##_##MR##x##NR(const GemmTile<T>& t) { \
     isa::pick_tile<T, MR, NR, MR, NR / isa::Simd<T>::width>(t);  \
   }
-#define UHOP_DEPTHWISE(dtype, T, isa)
-#define UHOP_RELU(dtype, T, isa)
 #include "variants.inc"
 
 }  // namespace uhop

@@ -76,4 +76,12 @@ struct Bf16Bits {
   std::uint16_t bits;
 };
 
+/** y[i] = x[i] for i < n, exact. x may be the second half of the memory of y. T is F16Bits or Bf16Bits. */
+template <class T>
+using WidenKernel = void (*)(const T* x, float* y, std::size_t n);
+
+/** y[i] = x[i] for i < n, rounded to nearest even; beyond the largest number an infinity. */
+template <class T>
+using NarrowKernel = void (*)(const float* x, T* y, std::size_t n);
+
 }  // namespace uhop

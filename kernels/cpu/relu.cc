@@ -33,8 +33,6 @@ static void relu_all(const Bf16Bits* x, Bf16Bits* y, std::size_t n) { relu_bits<
 
 namespace uhop {
 
-#define UHOP_GEMM(dtype, T, isa, MR, NR, KC)
-#define UHOP_DEPTHWISE(dtype, T, isa)
 #define UHOP_RELU(dtype, T, isa) \
   void dtype##_relu__##isa(const T* x, T* y, std::size_t n) { isa::relu_all(x, y, n); }
 #include "variants.inc"

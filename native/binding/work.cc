@@ -1,17 +1,18 @@
 #include "work.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "../cpu/conv.h"
+#include "../cpu/elementwise.h"
 #include "../cpu/matmul.h"
-#include "../cpu/relu.h"
 #include "../probe/isa.h"
 
 namespace uhop {
 
 namespace {
 
-enum Op { kMatmul, kConv2d, kRelu };
+enum Op { kMatmul, kConv2d, kRelu, kConvert };
 
 /** Reads the numbers of a call: exact non-negative integers. */
 class Shape {
@@ -114,8 +115,8 @@ Work bind_gemm(const GemmVariant<T>& v, napi_env env, const napi_value* at, Shap
   return [&v, call, data](const Crew& crew) { return conv2d(v, call, data, crew); };
 }
 
-template <class T>
-Work bind_depthwise(DepthwiseKernel<T> kernel, napi_env env, const napi_value* at, Shape& shape, Op op) {
+template <class T, class Kernel>
+Work bind_depthwise(const Kernel& kernel, napi_env env, const napi_value* at, Shape& shape, Op op) {
   if (op != kConv2d) refuse_variant();
   const ConvCall call = read_conv(shape);
   if (!call.depthwise()) refuse_variant();
@@ -123,12 +124,14 @@ Work bind_depthwise(DepthwiseKernel<T> kernel, napi_env env, const napi_value* a
   return [kernel, call, data](const Crew& crew) { return depthwise2d(kernel, call, data, crew); };
 }
 
-template <class T>
-Work bind_relu(ReluKernel<T> kernel, napi_env env, const napi_value* at, Shape& shape, Op op) {
-  if (op != kRelu) refuse_variant();
+template <class X, class Y>
+Work bind_elementwise(void (*kernel)(const X*, Y*, std::size_t), napi_env env, const napi_value* at, Shape& shape,
+                      Op op) {
+  if (op != (std::is_same_v<X, Y> ? kRelu : kConvert)) refuse_variant();
   const std::size_t length = shape.number();
-  const auto data = operands<T>(env, at, length, 0, 0, length);
-  return [kernel, length, data](const Crew& crew) { return relu(kernel, length, data, crew); };
+  const X* const x = elements<X>(env, at[3], "x", length);
+  Y* const y = const_cast<Y*>(elements<Y>(env, at[6], "out", length));
+  return [=](const Crew& crew) { return elementwise(kernel, length, x, y, crew); };
 }
 
 struct Binder {
@@ -146,8 +149,12 @@ struct Binder {
     return bind_depthwise<T>(kernel, env, at, shape, op);
   }
   template <class T>
-  Work operator()(const ReluKernel<T>& kernel) const {
-    return bind_relu<T>(kernel, env, at, shape, op);
+  Work operator()(const HalfDepthwise<T>& v) const {
+    return bind_depthwise<T>(v, env, at, shape, op);
+  }
+  template <class X, class Y>
+  Work operator()(void (*const& kernel)(const X*, Y*, std::size_t)) const {
+    return bind_elementwise(kernel, env, at, shape, op);
   }
 };
 
@@ -161,7 +168,7 @@ BoundCall::BoundCall(napi_env env, const napi_value* at) {
   threads = std::clamp(index_of(env, at[1], "threads"), 1u, 512u);
   Shape shape(view_of(env, at[2], "shape"));
   const std::size_t op = shape.number();
-  work = std::visit(Binder{env, at, shape, Op(std::min<std::size_t>(op, kRelu))}, variant.kernel);
+  work = std::visit(Binder{env, at, shape, Op(std::min<std::size_t>(op, kConvert))}, variant.kernel);
 }
 
 }  // namespace uhop

@@ -74,5 +74,7 @@ bool conv2d(const GemmVariant<T>& v, const ConvCall& call, const Operands<T>& da
 
 template bool conv2d(const GemmVariant<float>&, const ConvCall&, const Operands<float>&, const Crew&);
 template bool conv2d(const GemmVariant<double>&, const ConvCall&, const Operands<double>&, const Crew&);
+template bool conv2d(const GemmVariant<F16Bits>&, const ConvCall&, const Operands<F16Bits>&, const Crew&);
+template bool conv2d(const GemmVariant<Bf16Bits>&, const ConvCall&, const Operands<Bf16Bits>&, const Crew&);
 
 }  // namespace uhop

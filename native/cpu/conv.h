@@ -29,4 +29,8 @@ bool conv2d(const GemmVariant<T>& v, const ConvCall& call, const Operands<T>& da
 template <class T>
 bool depthwise2d(DepthwiseKernel<T> kernel, const ConvCall& call, const Operands<T>& data, const Crew& crew);
 
+/** The same for 16-bit elements, on f32 copies of the operands: each element is read about as often as it is copied. */
+template <Half T>
+bool depthwise2d(const HalfDepthwise<T>& v, const ConvCall& call, const Operands<T>& data, const Crew& crew);
+
 }  // namespace uhop

@@ -22,12 +22,18 @@ struct GemmProblem {
   bool relu = false;
 };
 
-/** Elements of the buffer for packed panels that `gemm` needs with so many threads. */
+/** Elements of the buffer of Sum<T> that `gemm` needs with so many threads: packed panels and what else it keeps. */
 template <class T>
 std::size_t gemm_scratch(const GemmVariant<T>& v, std::size_t M, std::size_t N, std::size_t K, unsigned threads);
 
 /** False when the crew's flag cancelled it. Bits depend on the variant alone, not on threads, blocking or caches. */
 template <class T>
 bool gemm(const GemmVariant<T>& v, const GemmProblem<T>& p, const Crew& crew, T* scratch);
+
+/** The same for 16-bit elements: summed in f32 over the whole of K, bias and activation included, and rounded once. */
+template <Half T>
+std::size_t gemm_scratch(const GemmVariant<T>& v, std::size_t M, std::size_t N, std::size_t K, unsigned threads);
+template <Half T>
+bool gemm(const GemmVariant<T>& v, const GemmProblem<T>& p, const Crew& crew, float* scratch);
 
 }  // namespace uhop

@@ -24,19 +24,19 @@ bool gemm_batch(const GemmVariant<T>& v, std::size_t count, std::size_t M, std::
   const Crew inside = team(macs);
 
   if (count == 1 || (inside.threads > 1 && count < 4 * crew.threads)) {
-    const Scratch scratch(times(gemm_scratch(v, M, N, K, inside.threads), sizeof(T)));
+    const Scratch scratch(times(gemm_scratch(v, M, N, K, inside.threads), sizeof(Sum<T>)));
     for (std::size_t i = 0; i < count; ++i) {
       bool completed = false;
-      with(i, [&](const GemmProblem<T>& p) { completed = gemm(v, p, inside, scratch.as<T>()); });
+      with(i, [&](const GemmProblem<T>& p) { completed = gemm(v, p, inside, scratch.as<Sum<T>>()); });
       if (!completed) return false;
     }
     return true;
   }
   const Crew across = team(macs * double(count));
   const std::size_t elements = gemm_scratch(v, M, N, K, 1);
-  const Scratch scratch(times(times(elements, sizeof(T)), across.threads));
+  const Scratch scratch(times(times(elements, sizeof(Sum<T>)), across.threads));
   return across.each(count, [&](std::size_t i, unsigned slot) {
-    with(i, [&](const GemmProblem<T>& p) { gemm(v, p, Crew{1, crew.cancel}, scratch.as<T>() + slot * elements); });
+    with(i, [&](const GemmProblem<T>& p) { gemm(v, p, Crew{1, crew.cancel}, scratch.as<Sum<T>>() + slot * elements); });
   });
 }
 

@@ -50,7 +50,7 @@ void PlanarImage<T>::pack_panel(std::size_t first, std::size_t count, std::size_
       const T* row = inside ? plane + std::size_t(ih) * call_.W : nullptr;
       copy_run(row, runs[r].iw + Offset(kw * call_.dilationW), runs[r].n, to);
     }
-    std::fill(to, dst + width, T(0));
+    std::fill(to, dst + width, T{});
     if (++kw < call_.KW) continue;
     kw = 0;
     if (++kh < call_.KH) continue;
@@ -70,14 +70,14 @@ void PlanarImage<T>::copy_run(const T* row, Offset at, Offset n, T* to) const {
     const auto first_at_least = [&](Offset x) { return at >= x ? 0 : std::min(n, (x - at + stride - 1) / stride); };
     from = first_at_least(0);
     until = std::max(from, first_at_least(W));
-    std::fill(to, to + from, T(0));
+    std::fill(to, to + from, T{});
   }
   if (stride == 1) {
     if (until > from) std::memcpy(to + from, row + at + from, std::size_t(until - from) * sizeof(T));
   } else {
     for (Offset i = from; i < until; ++i) to[i] = row[at + i * stride];
   }
-  if (until < n) std::fill(to + until, to + n, T(0));
+  if (until < n) std::fill(to + until, to + n, T{});
 }
 
 template <class T>
@@ -115,7 +115,11 @@ const T* InterleavedImage<T>::pixel(std::size_t index, std::size_t kh, std::size
 
 template class PlanarImage<float>;
 template class PlanarImage<double>;
+template class PlanarImage<F16Bits>;
+template class PlanarImage<Bf16Bits>;
 template class InterleavedImage<float>;
 template class InterleavedImage<double>;
+template class InterleavedImage<F16Bits>;
+template class InterleavedImage<Bf16Bits>;
 
 }  // namespace uhop

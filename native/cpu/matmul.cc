@@ -75,5 +75,7 @@ bool matmul(const GemmVariant<T>& v, const MatmulCall& call, const Operands<T>& 
 
 template bool matmul(const GemmVariant<float>&, const MatmulCall&, const Operands<float>&, const Crew&);
 template bool matmul(const GemmVariant<double>&, const MatmulCall&, const Operands<double>&, const Crew&);
+template bool matmul(const GemmVariant<F16Bits>&, const MatmulCall&, const Operands<F16Bits>&, const Crew&);
+template bool matmul(const GemmVariant<Bf16Bits>&, const MatmulCall&, const Operands<Bf16Bits>&, const Crew&);
 
 }  // namespace uhop

@@ -1,7 +1,11 @@
 #include "panels.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <type_traits>
+
+#include "../../kernels/cpu/kernels.h"
 
 namespace uhop {
 
@@ -9,28 +13,26 @@ namespace {
 
 constexpr std::size_t kBlock = 32;
 
-// Four rows by four k at a time through registers.
-inline void interleave4(const float* const* rows, std::size_t kc, std::size_t width, float* dst) {
-  typedef float V __attribute__((vector_size(16), aligned(4), may_alias));
-  const auto at = [&](int r, std::size_t k) { return *reinterpret_cast<const V*>(rows[r] + k); };
+// Four rows by four k at a time through registers, where four elements fill one.
+template <class T>
+inline void interleave4(const T* const* rows, std::size_t kc, std::size_t width, T* dst) {
   std::size_t k = 0;
-  for (; k + 4 <= kc; k += 4) {
-    const V a = at(0, k), b = at(1, k), c = at(2, k), d = at(3, k);
-    const V ab0 = __builtin_shufflevector(a, b, 0, 4, 1, 5), ab1 = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-    const V cd0 = __builtin_shufflevector(c, d, 0, 4, 1, 5), cd1 = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-    float* to = dst + k * width;
-    *reinterpret_cast<V*>(to) = __builtin_shufflevector(ab0, cd0, 0, 1, 4, 5);
-    *reinterpret_cast<V*>(to + width) = __builtin_shufflevector(ab0, cd0, 2, 3, 6, 7);
-    *reinterpret_cast<V*>(to + 2 * width) = __builtin_shufflevector(ab1, cd1, 0, 1, 4, 5);
-    *reinterpret_cast<V*>(to + 3 * width) = __builtin_shufflevector(ab1, cd1, 2, 3, 6, 7);
+  if constexpr (sizeof(T) <= 4) {
+    using Bits = std::conditional_t<sizeof(T) == 2, std::uint16_t, float>;
+    typedef Bits V __attribute__((vector_size(4 * sizeof(T)), aligned(sizeof(T)), may_alias));
+    const auto at = [&](int r, std::size_t from) { return *reinterpret_cast<const V*>(rows[r] + from); };
+    const auto put = [&](std::size_t to, V v) { *reinterpret_cast<V*>(dst + to * width) = v; };
+    for (; k + 4 <= kc; k += 4) {
+      const V a = at(0, k), b = at(1, k), c = at(2, k), d = at(3, k);
+      const V ab0 = __builtin_shufflevector(a, b, 0, 4, 1, 5), ab1 = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+      const V cd0 = __builtin_shufflevector(c, d, 0, 4, 1, 5), cd1 = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+      put(k, __builtin_shufflevector(ab0, cd0, 0, 1, 4, 5));
+      put(k + 1, __builtin_shufflevector(ab0, cd0, 2, 3, 6, 7));
+      put(k + 2, __builtin_shufflevector(ab1, cd1, 0, 1, 4, 5));
+      put(k + 3, __builtin_shufflevector(ab1, cd1, 2, 3, 6, 7));
+    }
   }
   for (; k < kc; ++k) {
-    for (int r = 0; r < 4; ++r) dst[k * width + r] = rows[r][k];
-  }
-}
-
-inline void interleave4(const double* const* rows, std::size_t kc, std::size_t width, double* dst) {
-  for (std::size_t k = 0; k < kc; ++k) {
     for (int r = 0; r < 4; ++r) dst[k * width + r] = rows[r][k];
   }
 }
@@ -59,7 +61,7 @@ void interleave(const T* const* rows, std::size_t count, std::size_t kc, std::si
 template <class T>
 void clear_lanes(std::size_t count, std::size_t kc, std::size_t width, T* dst) {
   if (count == width) return;
-  for (std::size_t k = 0; k < kc; ++k) std::fill(dst + k * width + count, dst + (k + 1) * width, T(0));
+  for (std::size_t k = 0; k < kc; ++k) std::fill(dst + k * width + count, dst + (k + 1) * width, T{});
 }
 
 template <class T>
@@ -93,9 +95,15 @@ void MatrixSource<T>::pack(std::size_t first, std::size_t count, std::size_t k0,
 
 template void interleave(const float* const*, std::size_t, std::size_t, std::size_t, float*);
 template void interleave(const double* const*, std::size_t, std::size_t, std::size_t, double*);
+template void interleave(const F16Bits* const*, std::size_t, std::size_t, std::size_t, F16Bits*);
+template void interleave(const Bf16Bits* const*, std::size_t, std::size_t, std::size_t, Bf16Bits*);
 template void clear_lanes(std::size_t, std::size_t, std::size_t, float*);
 template void clear_lanes(std::size_t, std::size_t, std::size_t, double*);
+template void clear_lanes(std::size_t, std::size_t, std::size_t, F16Bits*);
+template void clear_lanes(std::size_t, std::size_t, std::size_t, Bf16Bits*);
 template class MatrixSource<float>;
 template class MatrixSource<double>;
+template class MatrixSource<F16Bits>;
+template class MatrixSource<Bf16Bits>;
 
 }  // namespace uhop

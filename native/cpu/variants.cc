@@ -3,19 +3,28 @@
 namespace uhop {
 
 #define UHOP_GEMM(dtype, T, isa, MR, NR, KC) void dtype##_gemm__##isa##_##MR##x##NR(const GemmTile<T>&);
+#define UHOP_HALF(dtype, T, isa)                            \
+  void dtype##_widen__##isa(const T*, float*, std::size_t); \
+  void dtype##_narrow__##isa(const float*, T*, std::size_t);
 #define UHOP_DEPTHWISE(dtype, T, isa) void dtype##_depthwise__##isa(const DepthwiseRow<T>&);
 #define UHOP_RELU(dtype, T, isa) void dtype##_relu__##isa(const T*, T*, std::size_t);
 #include "../../kernels/cpu/variants.inc"
-#undef UHOP_GEMM
-#undef UHOP_DEPTHWISE
-#undef UHOP_RELU
 
 const std::vector<Variant>& variants() {
-#define UHOP_GEMM(dtype, T, isa, MR, NR, KC)                                 \
+#define UHOP_GEMM(dtype, T, isa, MR, NR, KC)                                     \
   Variant{#dtype "_gemm__" #isa "_" #MR "x" #NR, "gemm", DType::dtype, Isa::isa, \
           GemmVariant<T>{dtype##_gemm__##isa##_##MR##x##NR, MR, NR, KC}},
+#define UHOP_HALF(dtype, T, isa)                                                                           \
+  Variant{#dtype "_widen__" #isa, "widen", DType::dtype, Isa::isa, WidenKernel<T>(&dtype##_widen__##isa)}, \
+      Variant{#dtype "_narrow__" #isa, "narrow", DType::dtype, Isa::isa, NarrowKernel<T>(&dtype##_narrow__##isa)},
+#define UHOP_HALF_GEMM(dtype, T, isa, MR, NR, KC)                                \
+  Variant{#dtype "_gemm__" #isa "_" #MR "x" #NR, "gemm", DType::dtype, Isa::isa, \
+          GemmVariant<T>{{f32_gemm__##isa##_##MR##x##NR, MR, NR, KC}, dtype##_widen__##isa, dtype##_narrow__##isa}},
 #define UHOP_DEPTHWISE(dtype, T, isa) \
   Variant{#dtype "_depthwise__" #isa, "depthwise", DType::dtype, Isa::isa, &dtype##_depthwise__##isa},
+#define UHOP_HALF_DEPTHWISE(dtype, T, isa)                                 \
+  Variant{#dtype "_depthwise__" #isa, "depthwise", DType::dtype, Isa::isa, \
+          HalfDepthwise<T>{f32_depthwise__##isa, dtype##_widen__##isa, dtype##_narrow__##isa}},
 #define UHOP_RELU(dtype, T, isa) \
   Variant{#dtype "_relu__" #isa, "relu", DType::dtype, Isa::isa, ReluKernel<T>(&dtype##_relu__##isa)},
   static const std::vector<Variant>* const all = new std::vector<Variant>{

@@ -1,12 +1,15 @@
 import { type Conv2dOptions, conv2dSync, devices, explain, tensor } from 'uhop';
 import { describe, expect, it } from 'vitest';
-import type { Conv2dCall } from '../../backends/contract.ts';
+import type { Conv2dCall, TensorData } from '../../backends/contract.ts';
 import { guarded } from '../support/guarded.ts';
-import { addon, conv2dCall, type Floats } from '../support/native.ts';
+import { addon, conv2dCall } from '../support/native.ts';
 import { generator, integers } from '../support/random.ts';
 import { conv2dExpected } from '../support/reference.ts';
+import { elements, made } from '../support/tensors.ts';
 
-/** Random small convolutions of every kind; integers, so that every path must be exact. */
+const DTYPES = ['f32', 'f32', 'f32', 'f64', 'f16', 'bf16'] as const;
+
+/** Random small convolutions of every kind; integers, so that every sum is exact. */
 function someCall(next: () => number): Conv2dCall {
   const pick = (from: number, to: number): number => from + Math.floor(next() * (to - from + 1));
   const depthwise = next() < 0.4;
@@ -17,7 +20,7 @@ function someCall(next: () => number): Conv2dCall {
     ...{ H: pick(7, 20), W: pick(7, 45) },
   };
   return conv2dCall(extents, {
-    ...{ groups, batch: pick(1, 2), layout: next() < 0.5 ? 'nchw' : 'nhwc', dtype: next() < 0.7 ? 'f32' : 'f64' },
+    ...{ groups, batch: pick(1, 2), layout: next() < 0.5 ? 'nchw' : 'nhwc', dtype: DTYPES[pick(0, 5)]! },
     ...{ strideH: pick(1, 3), strideW: pick(1, 3), dilationH: pick(1, 2), dilationW: pick(1, 2) },
     ...{ padTop: pick(0, 3), padLeft: pick(0, 3), padBottom: pick(0, 3), padRight: pick(0, 3) },
     ...{ bias: next() < 0.5, activation: next() < 0.5 ? 'relu' : 'none' },
@@ -36,7 +39,7 @@ function asked(call: Conv2dCall): { x: number[]; w: number[]; options: Conv2dOpt
       stride: [call.strideH, call.strideW],
       dilation: [call.dilationH, call.dilationW],
       padding: [call.padTop, call.padLeft, call.padBottom, call.padRight],
-      ...(call.bias ? { bias: tensor(dtype === 'f64' ? new Float64Array(O) : new Float32Array(O), [O]) } : {}),
+      ...(call.bias ? { bias: made(new Float32Array(O), [O], dtype) } : {}),
     },
   };
 }
@@ -48,35 +51,35 @@ async function cpuPaths(call: Conv2dCall): Promise<readonly string[]> {
 }
 
 /** What its definition gives for these inputs. */
-function expectedOf(call: Conv2dCall, [x, w, bias]: readonly Float64Array[]): readonly number[] {
+function expectedOf(call: Conv2dCall, [x, w, bias]: readonly Float64Array[]): TensorData {
   const shapes = asked(call);
   const { padTop, padLeft, padBottom, padRight } = call;
   const padding = [padTop, padLeft, padBottom, padRight] as const;
   const options = { ...shapes.options, padding, bias: bias && tensor(bias, [call.O]) };
-  return conv2dExpected(tensor(x!, shapes.x), tensor(w!, shapes.w), options).value;
+  const { value } = conv2dExpected(tensor(x!, shapes.x), tensor(w!, shapes.w), options);
+  return elements(value, call.dtype);
 }
 
 function runGuarded(
   backend: string,
   call: Conv2dCall,
   numbers: readonly Float64Array[],
-  expected: readonly number[],
+  expected: TensorData,
   offset: number,
 ): string {
   const { dtype, outShape } = call;
   const length = outShape.reduce((n, extent) => n * extent, 1);
   const all = [...numbers.map(({ length: count }) => count), length].map((count) => guarded(dtype, count, offset));
-  numbers.forEach((values, at) => all[at]!.data.set(values));
-  const [x, w] = all.map(({ data }) => data as Floats) as [Floats, Floats];
-  const bias = call.bias ? (all[2]!.data as Floats) : undefined;
-  const out = all.at(-1)!.data as Floats;
+  numbers.forEach((values, at) => all[at]!.data.set(elements(values, dtype)));
+  const [x, w, added] = numbers.map((_, at) => all[at]!.data) as [TensorData, TensorData, TensorData | undefined];
+  const out = all.at(-1)!.data;
   const shapes = asked(call);
   const options = {
     ...shapes.options,
-    ...{ backend, out: tensor(out, outShape) },
-    ...(bias ? { bias: tensor(bias, [call.O]) } : {}),
+    ...{ backend, out: tensor(out, outShape, dtype) },
+    ...(added ? { bias: tensor(added, [call.O], dtype) } : {}),
   };
-  const { path } = conv2dSync(tensor(x, shapes.x), tensor(w, shapes.w), options);
+  const { path } = conv2dSync(tensor(x, shapes.x, dtype), tensor(w, shapes.w, dtype), options);
   const wrong = out.findIndex((y, at) => y !== expected[at]);
   const told = `${path} ${JSON.stringify(call)}`;
   if (path !== backend) return `${told}: ${backend} was asked for`;
@@ -113,7 +116,7 @@ describe('conv2d on every path', () => {
     const here = addon().variants.filter(({ op, runsHere }) => op === 'depthwise' && runsHere);
     const isas = await cpuFeatures();
     expect(here.map(({ dtype, isa }) => `${isa} ${dtype}`).toSorted()).toEqual(
-      isas.flatMap((isa) => [`${isa} f32`, `${isa} f64`]).toSorted(),
+      isas.flatMap((isa) => ['f32', 'f64', 'f16', 'bf16'].map((dtype) => `${isa} ${dtype}`)).toSorted(),
     );
   });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { addon, floats, matmulCall, shapeNumbers } from '../support/native.ts';
+import { addon, matmulCall, shapeNumbers } from '../support/native.ts';
+import { elements } from '../support/tensors.ts';
 
 /** What rounding to nearest with subnormals gives; numbers come as arguments so that nothing is folded beforehand. */
 function arithmetic(tiny: number, one: number): readonly number[] {
@@ -14,9 +15,9 @@ describe('the floating-point environment of the process', () => {
     const { variants, runSync } = addon();
     for (const [index, { op, dtype, runsHere }] of variants.entries()) {
       if (op !== 'gemm' || !runsHere) continue;
-      const kind = dtype === 'f64' ? 'f64' : 'f32';
-      const operand = floats(kind, 200 * 200).fill(2 ** -120);
-      runSync(index, 3, shapeNumbers(matmulCall(200, 200, 200)), operand, operand, undefined, floats(kind, 40_000));
+      const operand = elements(new Float64Array(200 * 200).fill(dtype === 'f16' ? 2 ** -14 : 2 ** -120), dtype);
+      const out = elements(new Float64Array(40_000), dtype);
+      runSync(index, 3, shapeNumbers(matmulCall(200, 200, 200)), operand, operand, undefined, out);
       expect(arithmetic(tiny, one)).toEqual(before);
     }
   });

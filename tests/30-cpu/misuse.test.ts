@@ -9,6 +9,8 @@ const direct = addon().variants.findIndex(
   ({ op, dtype, runsHere }) => op === 'depthwise' && dtype === 'f32' && runsHere,
 );
 
+const widen = addon().variants.findIndex(({ op, dtype, runsHere }) => op === 'widen' && dtype === 'f16' && runsHere);
+
 const four = (): Float32Array => Float32Array.of(1, 2, 3, 4);
 const shape = (...numbers: number[]): Float64Array => Float64Array.from(numbers);
 const product = shape(0, 2, 2, 2, 0, 0, 0, 0, 0);
@@ -55,6 +57,9 @@ const cases: readonly [string, unknown[]][] = [
   ['an op that is not there', [gemm, 1, shape(7, 4), four(), undefined, undefined, four()]],
   ['matmul on relu', [relu, 1, product, four(), four(), undefined, four()]],
   ['relu longer than its input', [relu, 1, shape(2, 5), four(), undefined, undefined, new Float32Array(5)]],
+  ['relu on a conversion', [widen, 1, shape(2, 4), new Uint16Array(4), undefined, undefined, new Uint16Array(4)]],
+  ['a conversion of f32', [widen, 1, shape(3, 4), four(), undefined, undefined, four()]],
+  ['a conversion longer than its out', [widen, 1, shape(3, 5), new Uint16Array(5), undefined, undefined, four()]],
   ['a convolution of zero groups', [gemm, 1, convWith(16, 0), four(), four(), undefined, four()]],
   ['channels that do not divide into groups', [gemm, 1, convWith(16, 2), four(), four(), undefined, four()]],
   ['a kernel of height zero', [gemm, 1, convWith(6, 0), four(), four(), undefined, four()]],

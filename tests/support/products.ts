@@ -30,19 +30,28 @@ export function product(call: MatmulCall, a: Floats, b: Floats, bias?: Floats): 
   return { value, scale };
 }
 
+/** Unit roundoff and smallest number, of the sums and of 16-bit elements. */
+const SUMS = { f32: [2 ** -24, 2 ** -149], f64: [2 ** -53, 2 ** -1074] } as const;
+const STORES = { f16: [2 ** -11, 2 ** -24], bf16: [2 ** -8, 2 ** -133] } as const;
+
 /**
  * The first element that is not |y - ref| ≤ γ·scale with γ = n·u/(1 - n·u), n = K + 1 (Higham 2002, §3.1), u the unit
- * roundoff; NaN and infinities must agree exactly. Empty when all are right. For f64 the reference rounds as well.
+ * roundoff; NaN and infinities must agree exactly. Empty when all are right. For f64 the reference rounds as well, and
+ * 16-bit elements are rounded once more when they are stored.
  */
 export function firstWrong(call: MatmulCall, got: Floats, { value, scale }: Reference): string {
-  const u = call.dtype === 'f64' ? 2 ** -52 : 2 ** -24;
-  const n = call.K + 1;
+  const { dtype, K } = call;
+  const [roundoff, smallest] = SUMS[dtype === 'f64' ? 'f64' : 'f32'];
+  const [storing, step] = dtype === 'f16' || dtype === 'bf16' ? STORES[dtype] : [0, 0];
+  const u = dtype === 'f64' ? 2 * roundoff : roundoff;
+  const n = K + 1;
   const gamma = (n * u) / (1 - n * u);
-  const floor = n * (call.dtype === 'f64' ? 2 ** -1074 : 2 ** -149);
   const wrong = got.findIndex((y, at) => {
     const reference = value[at]!;
     if (!Number.isFinite(reference)) return !Object.is(y, reference);
-    return !(Math.abs(y - reference) <= gamma * scale[at]! + floor);
+    const summed = gamma * scale[at]! + n * smallest;
+    const stored = storing === 0 ? 0 : storing * (Math.abs(reference) + summed) + step / 2;
+    return !(Math.abs(y - reference) <= summed + stored);
   });
   if (got.length !== value.length) return `${got.length} elements, expected ${value.length}`;
   return wrong < 0 ? '' : `element ${wrong} is ${got[wrong]}, expected ${value[wrong]}`;

@@ -10,9 +10,14 @@ export function made(numbers: ArrayLike<number>, shape: readonly number[], dtype
   return tensor(elements(numbers, dtype), shape, dtype);
 }
 
+/** Elements of any type as floats that hold them exactly. */
+export function floatsOf(data: TensorData, dtype: DType): Float32Array | Float64Array {
+  return dtype === 'f16' || dtype === 'bf16' ? decodeHalf(data as Uint16Array, dtype) : (data as Float32Array);
+}
+
 /** The elements of a tensor of any type as numbers. */
 export function numbersOf({ data, dtype }: Tensor): number[] {
-  return Array.from(dtype === 'f16' || dtype === 'bf16' ? decodeHalf(data as Uint16Array, dtype) : data);
+  return Array.from(floatsOf(data, dtype));
 }
 
 /** 1, 2, 3, … */
