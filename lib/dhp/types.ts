@@ -211,9 +211,9 @@ export interface Store {
   checkpoint(token: Token, record: CheckpointRecord): Promise<Handoff>;
   /** The newest checkpoint that is not quarantined. */
   lastCheckpoint(id: string): Promise<CheckpointRecord | null>;
-  /** In order of seq, from `fromSeq` (default 1). */
+  /** In order of seq, from `fromSeq` (default 1). `E_CHECKPOINT_CORRUPT`, with the first `seq`, when one before the newest is damaged. */
   checkpoints(id: string, fromSeq?: number): Promise<readonly CheckpointRecord[]>;
-  /** Marks the newest checkpoint as bad: the one before it serves from now on. The holder's act. */
+  /** Takes this checkpoint and all after it out of the chain: the one before serves from now on. The holder's act. */
   quarantine(token: Token, seq: number, why: string): Promise<Handoff>;
   complete(token: Token, result: Json): Promise<Handoff>;
   release(token: Token, reason: string): Promise<Handoff>;

@@ -107,8 +107,8 @@ export class SqliteRows implements Rows {
     this.#run('INSERT INTO checkpoints (id, seq, hash, body) VALUES (?, ?, ?, ?)', id, seq, hash, canonical(record));
   }
 
-  setAside(id: string, seq: number): void {
-    this.#run('UPDATE checkpoints SET quarantined = 1 WHERE id = ? AND seq = ? AND quarantined = 0', id, seq);
+  setAside(id: string, fromSeq: number): void {
+    this.#run('UPDATE checkpoints SET quarantined = 1 WHERE id = ? AND seq >= ? AND quarantined = 0', id, fromSeq);
   }
 
   newest(id: string): CheckpointRow | null {
