@@ -1,3 +1,4 @@
+import { DhpError } from '../dhp/errors.ts';
 import { status } from '../dhp/handoff.ts';
 import type { CheckpointRecord, Store } from '../dhp/types.ts';
 import { failureOf } from './ends.ts';
@@ -12,15 +13,15 @@ export async function jobStatus(store: Store, id: string): Promise<JobStatus> {
   const handoff = await status(store, id);
   const { inputs, plan } = readJob(handoff);
   const { state, reason, seq, attempts, releases, holder } = handoff;
-  const recent = seq === 0 ? [] : await store.checkpoints(id, Math.max(1, seq - RATE_WINDOW + 1));
-  const last = recent.at(-1)?.state as unknown as TileState | undefined;
+  const last = seq === 0 ? null : await store.lastCheckpoint(id);
+  const recent = await readable(store, id, Math.max(1, seq - RATE_WINDOW + 1));
   return {
     id,
     op: inputs.op,
     state,
     reason,
     output: inputs.output,
-    tiles: { done: last?.done ?? 0, total: plan.tiles },
+    tiles: { done: (last?.state as TileState | undefined)?.done ?? 0, total: plan.tiles },
     rate: rateOf(recent.filter(({ fence }) => fence === String(handoff.fence))),
     attempts,
     releases,
@@ -28,6 +29,16 @@ export async function jobStatus(store: Store, id: string): Promise<JobStatus> {
     result: handoff.result as JobResult | null,
     error: handoff.error === null ? null : failureOf(handoff.error),
   };
+}
+
+/** Checkpoints from one on; none where a damaged one among them waits for a worker to repair the chain. */
+async function readable(store: Store, id: string, fromSeq: number): Promise<readonly CheckpointRecord[]> {
+  try {
+    return await store.checkpoints(id, fromSeq);
+  } catch (error) {
+    if (error instanceof DhpError && error.code === 'E_CHECKPOINT_CORRUPT') return [];
+    throw error;
+  }
 }
 
 /** Tiles per second between the first and the last of some checkpoints of one attempt. */
