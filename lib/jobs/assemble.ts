@@ -5,11 +5,11 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { DhpError } from '../dhp/errors.ts';
 import { trigger } from '../dhp/trigger.ts';
 import type { BlobStore } from '../dhp/types.ts';
 import { runLength, runOffsets } from './box.ts';
 import type { DoneTile } from './chain.ts';
+import { isDamage } from './errors.ts';
 import { formatHeader, ITEM_BYTES } from './npy.ts';
 import { checkOutput, outputError, temporaryPath, temporaryPrefix } from './output.ts';
 import { outputBytes } from './result.ts';
@@ -138,8 +138,4 @@ async function removeStale(output: string, id: string): Promise<void> {
   const prefix = temporaryPrefix(output, id);
   const names = (await readdir(directory)).filter((name) => name.startsWith(prefix) && name.endsWith('.tmp'));
   await Promise.all(names.map((name) => rm(join(directory, name), { force: true })));
-}
-
-function isDamage(error: unknown): error is DhpError {
-  return error instanceof DhpError && (error.code === 'E_BLOB_MISSING' || error.code === 'E_BLOB_CORRUPT');
 }
