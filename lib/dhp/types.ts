@@ -198,7 +198,7 @@ export interface Store {
   get(id: string): Promise<Handoff | null>;
   /**
    * A handoff whose stored intent no longer hashes to its id is left out, so that one damaged row hides no other; `get` of
-   * it says `E_ID_MISMATCH`. Page until an empty page.
+   * it says `E_ID_MISMATCH`. A page shorter than `limit` is the last.
    */
   list(filter?: ListFilter): Promise<readonly Handoff[]>;
   /** pending → claimed; counts the attempt. Crossing a cap parks the handoff and throws `E_BUDGET`. */

@@ -219,6 +219,18 @@ describe('damage', () => {
   });
 });
 
+test('damaged handoffs take no place in a page: a page that is not full is the last', async () => {
+  let now = 0;
+  await using store = await openStore(directory.path, { now: () => (now += 1) });
+  const ids: string[] = [];
+  for (let n = 0; n < 7; n += 1) ids.push(await pendingHandoff(store));
+  const damaged = [ids[1]!, ids[2]!, ids[3]!, ids[6]!];
+  for (const id of damaged) vandalise("UPDATE intents SET body = '{}' WHERE id = ?", id);
+  const first = await store.list({ limit: 2 });
+  expect(first.map(({ id }) => id)).toEqual([ids[0], ids[4]]);
+  expect((await store.list({ limit: 2, after: ids[4]! })).map(({ id }) => id)).toEqual([ids[5]]);
+});
+
 describe('a fence', () => {
   test('is exact past 2^53 and compared as an integer', async () => {
     await using store = await openStore(directory.path);

@@ -76,20 +76,24 @@ export class SqliteRows implements Rows {
   }
 
   list({ state, taskKind, limit, after }: ListFilter): readonly Handoff[] {
-    const rows = this.#all(
+    const rows = this.#statement(
       `${SELECT}
        WHERE (@states IS NULL OR state IN (SELECT value FROM json_each(@states)))
          AND (@kind IS NULL OR intents.task_kind = @kind)
          AND (@after IS NULL OR (created_at, id) > (SELECT created_at, id FROM handoffs WHERE id = @after))
-       ORDER BY created_at, id LIMIT @limit`,
-      {
-        states: state === undefined ? null : JSON.stringify([state].flat()),
-        kind: taskKind ?? null,
-        after: after ?? null,
-        limit: limit ?? -1,
-      },
-    );
-    return rows.filter(isIntact).map(toHandoff);
+       ORDER BY created_at, id`,
+    ).iterate({
+      states: state === undefined ? null : JSON.stringify([state].flat()),
+      kind: taskKind ?? null,
+      after: after ?? null,
+    });
+    const found: Handoff[] = [];
+    // A damaged row takes no place of the page: a page that is not full is the last.
+    for (const row of rows as Iterable<Row>) {
+      if (isIntact(row)) found.push(toHandoff(row));
+      if (found.length === limit) break;
+    }
+    return found;
   }
 
   leases(after: string, limit: number): readonly LeaseRow[] {
