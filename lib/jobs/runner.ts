@@ -163,6 +163,7 @@ function leaseOptions({ ttlMs, heartbeatMs, progressTimeoutMs }: RunOptions): Pa
   };
 }
 
-function workerName(): string {
+/** A name for people, of one worker of one process. */
+export function workerName(): string {
   return `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`;
 }

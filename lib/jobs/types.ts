@@ -166,7 +166,9 @@ export type JobEvent =
   | { readonly type: 'failed'; readonly id: string; readonly error: JobFailure }
   /** Somebody else holds the job, or it was cancelled. */
   | { readonly type: 'lost'; readonly id: string; readonly state: State | null }
-  | { readonly type: 'parked'; readonly id: string; readonly reason: string; readonly error: JobFailure | null };
+  | { readonly type: 'parked'; readonly id: string; readonly reason: string; readonly error: JobFailure | null }
+  /** The store is full, or locked for a long time; the worker loop looks at it again after a while. */
+  | { readonly type: 'waiting'; readonly error: JobFailure };
 
 /** An error as the store keeps it. */
 export interface JobFailure {

@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type JobEvent, type JobSpec, jobStatus, runJob, submitJob } from 'uhop';
+import { type JobEvent, type JobSpec, jobStatus, runJob, submitJob, workLoop } from 'uhop';
 import { openStore, type Store } from 'uhop/dhp';
 import { eventsOf, scratch, tilesOf } from '../support/jobs.ts';
 import { writeNpy } from '../support/npy.ts';
@@ -240,6 +240,43 @@ describe.skipIf(!canMount)('a full disk', () => {
     const again = await runJob(small, id, { backend: 'naive', onEvent: (event) => events.push(event) });
     expect(again).toMatchObject({ outcome: 'completed' });
     expect(tilesOf(events)).toEqual([2, 3]);
+    expectOutput();
+  });
+});
+
+describe.skipIf(!canMount)('a full disk under the store of a lone worker', () => {
+  it('that has no room for tiles gives the job back, however often, and that costs no attempt', async () => {
+    await using other = await openStore(join(folder, 'other-store'));
+    const disk = smallDisk('other-store/blobs', 8);
+    const { id } = await submitJob(other, spec, { cwd: folder });
+    for (const releases of [1, 2, 3, 4]) {
+      expect(await runJob(other, id, { backend: 'naive' })).toMatchObject({
+        outcome: 'released',
+        reason: expect.stringMatching(/ENOSPC.*\[E_STORE_FULL\]$/),
+      });
+      expect(await other.get(id)).toMatchObject({ state: 'orphaned', attempts: 0, releases });
+    }
+    execFileSync('mount', ['-o', 'remount,size=64k', disk]);
+    expect(await runJob(other, id, { backend: 'naive' })).toMatchObject({ outcome: 'completed' });
+    expectOutput();
+  });
+
+  it('parks no job however long it lasts; the same worker goes on once there is room', async () => {
+    const disk = smallDisk('worker-store', 1024);
+    await using small = await openStore(disk);
+    await submitJob(small, spec, { cwd: folder });
+    const filler = join(disk, 'filler');
+    const stop = new AbortController();
+    let troubles = 0;
+    const onEvent = (event: JobEvent): void => {
+      if (event.type === 'tile' && event.done === 2) spawnSync('dd', ['if=/dev/zero', `of=${filler}`, 'bs=4k']);
+      if (['released', 'failed', 'waiting'].includes(event.type)) troubles += 1;
+      if (troubles === 4) rmSync(filler, { force: true });
+      if (event.type === 'completed' || event.type === 'parked') stop.abort();
+    };
+    const summary = await workLoop(small, { backend: 'naive', signal: stop.signal, pollMs: 50, onEvent });
+    expect(troubles).toBeGreaterThanOrEqual(4);
+    expect(summary).toMatchObject({ completed: 1, parked: 0 });
     expectOutput();
   });
 });

@@ -23,6 +23,9 @@ export function eventView(output: Output): EventView {
         case 'tile':
           line.update({ done: event.done, total: event.of, path: event.path });
           break;
+        case 'waiting':
+          line.note(`the store cannot be worked with now: ${event.error.message} [${event.error.code}]; trying again`);
+          break;
         default:
           line.note(sentence(event));
       }
@@ -55,7 +58,7 @@ function reuse(reused: number): string {
   return reused === 0 ? '' : `, ${reused} of them done before and reused`;
 }
 
-function sentence(event: Exclude<JobEvent, { type: 'started' | 'tile' }>): string {
+function sentence(event: Exclude<JobEvent, { type: 'started' | 'tile' | 'waiting' }>): string {
   const job = shortId(event.id);
   switch (event.type) {
     case 'tile-damaged':
