@@ -1,3 +1,4 @@
+import { dispatch, openStore } from 'uhop/dhp';
 import { describe, expect, test } from 'vitest';
 import { type Event, folder, lines, matmulJob, Running, uhop } from './cli.ts';
 
@@ -54,6 +55,25 @@ describe('uhop job submit, status, list, result, cancel', () => {
     const worker = await uhop([...WORKER, '--until-idle'], { cwd });
     expect(lines(worker.stdout)).toMatchObject([{ type: 'summary', completed: 0 }]);
     expect((await uhop(['job', 'requeue', id], { cwd })).code).toBe(1);
+  });
+
+  test('a job that this version cannot read is told of and hides no other', async () => {
+    await using place = await folder();
+    const cwd = place.path;
+    const store = await openStore(`${cwd}/.uhop`);
+    const later = { taskKind: 'uhop.matmul', inputs: { v: 2, op: 'matmul' }, outputSchema: true };
+    const { id: strange } = await dispatch(store, later);
+    await store.close();
+    const id = await submit(cwd, await matmulJob(cwd));
+
+    const listed = await uhop(['job', 'list'], { cwd });
+    expect(listed.stdout).toMatch(/^h1_\w+ +matmul +pending +0\/8/m);
+    expect(listed.stderr).toContain('is not a kernel job of version 1');
+    expect(listed.code).toBe(0);
+    const asJson = lines((await uhop(['job', 'list', '--json'], { cwd })).stdout);
+    expect(asJson).toMatchObject([{ id: strange, state: 'pending', error: { code: 'E_SPEC' } }, { id }]);
+    const worker = await uhop([...WORKER, '--until-idle'], { cwd });
+    expect(lines(worker.stdout).at(-1)).toMatchObject({ type: 'summary', completed: 1 });
   });
 
   test('looking into a store that is not there creates none', async () => {
