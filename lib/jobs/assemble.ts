@@ -27,6 +27,8 @@ export interface Assembly {
   readonly done: ReadonlyMap<number, DoneTile>;
   readonly blobs: BlobStore;
   readonly signal: AbortSignal;
+  /** The hash that must come out, where it is known. */
+  readonly expected?: string;
 }
 
 /** The finished file's hash, or the tiles whose blobs are missing or damaged, each with the reason: then nothing was written. */
@@ -51,6 +53,9 @@ export async function assemble(assembly: Assembly): Promise<Assembled> {
       if (damaged.length > 0) return { damaged };
       await file.sync();
       const sha256 = await hash(file, outputBytes(assembly.plan), assembly.signal);
+      if (sha256 !== (assembly.expected ?? sha256)) {
+        throw outputError(output, `its tiles give SHA-256 ${sha256}, the result says ${assembly.expected}`);
+      }
       trigger('assemble:before-rename');
       assembly.signal.throwIfAborted();
       await rename(temporary, output);

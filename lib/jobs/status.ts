@@ -1,6 +1,6 @@
-import { DhpError } from '../dhp/errors.ts';
 import { status } from '../dhp/handoff.ts';
 import type { CheckpointRecord, Store } from '../dhp/types.ts';
+import { readableChain } from './chain.ts';
 import { failureOf } from './ends.ts';
 import { readJob } from './job.ts';
 import type { JobResult, JobStatus, TileState } from './types.ts';
@@ -14,7 +14,7 @@ export async function jobStatus(store: Store, id: string): Promise<JobStatus> {
   const { inputs, plan } = readJob(handoff);
   const { state, reason, seq, attempts, releases, holder } = handoff;
   const last = seq === 0 ? null : await store.lastCheckpoint(id);
-  const recent = await readable(store, id, Math.max(1, seq - RATE_WINDOW + 1));
+  const recent = await readableChain(store, id, Math.max(1, seq - RATE_WINDOW + 1));
   return {
     id,
     op: inputs.op,
@@ -29,16 +29,6 @@ export async function jobStatus(store: Store, id: string): Promise<JobStatus> {
     result: handoff.result as JobResult | null,
     error: handoff.error === null ? null : failureOf(handoff.error),
   };
-}
-
-/** Checkpoints from one on; none where a damaged one among them waits for a worker to repair the chain. */
-async function readable(store: Store, id: string, fromSeq: number): Promise<readonly CheckpointRecord[]> {
-  try {
-    return await store.checkpoints(id, fromSeq);
-  } catch (error) {
-    if (error instanceof DhpError && error.code === 'E_CHECKPOINT_CORRUPT') return [];
-    throw error;
-  }
 }
 
 /** Tiles per second between the first and the last of some checkpoints of one attempt. */
