@@ -197,8 +197,8 @@ export interface Store {
   dispatch(intent: Intent): Promise<{ readonly id: string; readonly created: boolean }>;
   get(id: string): Promise<Handoff | null>;
   /**
-   * A handoff whose stored intent no longer hashes to its id is left out, so that one damaged row hides no other; `get` of
-   * it says `E_ID_MISMATCH`. A page shorter than `limit` is the last.
+   * A damaged handoff is left out, so that it hides no other; `get` of it says `E_ID_MISMATCH` when its intent no longer
+   * hashes to its id, else `E_STORE`. A page shorter than `limit` is the last.
    */
   list(filter?: ListFilter): Promise<readonly Handoff[]>;
   /** pending → claimed; counts the attempt. Crossing a cap parks the handoff and throws `E_BUDGET`. */

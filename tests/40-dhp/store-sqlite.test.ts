@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { type Handoff, openStore, type Store } from 'uhop/dhp';
+import { type Handoff, openStore, type Store, Supervisor, thisProcess } from 'uhop/dhp';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 // What a connection is set to can be asked of that connection only.
 import { openFile } from '../../dist/lib/dhp/store/sqlite-file.js';
@@ -218,6 +218,26 @@ describe('damage', () => {
     expect((await store.list()).map(({ id }) => id)).toEqual([other.id]);
   });
 });
+
+test.each(['granted', 'usage', 'holder', 'lease', 'result', 'error'])(
+  'a damaged %s hides no other handoff, and no other lease from the supervisor',
+  async (column) => {
+    await using store = await openStore(directory.path);
+    const [broken, other] = [await claimedHandoff(store), await claimedHandoff(store)];
+    vandalise(`UPDATE handoffs SET ${column} = '{' WHERE id = ?`, broken.id);
+    await expect(store.get(broken.id)).rejects.toMatchObject({ code: 'E_STORE', message: /is damaged/ });
+    expect((await store.list()).map(({ id }) => id)).toEqual([other.id]);
+    expect((await store.leases()).map(({ id }) => id)).toContain(other.id);
+    const { pid } = other.holder!;
+    vandalise(
+      `UPDATE handoffs SET holder = ? WHERE id = ?`,
+      JSON.stringify(thisProcess('gone')).replace(`${pid}`, '4194305'),
+      other.id,
+    );
+    await new Supervisor(store).sweepOnce();
+    expect(await store.get(other.id)).toMatchObject({ state: 'orphaned', reason: 'worker-died' });
+  },
+);
 
 test('damaged handoffs take no place in a page: a page that is not full is the last', async () => {
   let now = 0;
