@@ -1,4 +1,5 @@
-import { dispatch, openStore } from 'uhop/dhp';
+import Database from 'better-sqlite3';
+import { dispatch, openStore, thisProcess } from 'uhop/dhp';
 import { describe, expect, test } from 'vitest';
 import { type Event, folder, lines, matmulJob, Running, uhop } from './cli.ts';
 
@@ -122,6 +123,28 @@ describe('worker and supervisor', () => {
     const watched = await supervisor.kill('SIGINT');
     for (const event of lines(watched.stdout)) expect(event).toHaveProperty('type');
     expect(watched.code).toBe(130);
+  });
+
+  test('a supervisor tells of lasting trouble once, and frees the others meanwhile', async () => {
+    await using place = await folder();
+    await using store = await openStore(place.path);
+    const gone = { ...thisProcess('gone'), pid: 2 ** 22 + 1 };
+    const leftBehind = async (inputs: number): Promise<string> => {
+      const { id } = await dispatch(store, { taskKind: 'test', inputs, outputSchema: true });
+      await store.claim(id, gone, { ttlMs: 3_600_000, heartbeatMs: 1000 });
+      return id;
+    };
+    const damaged = await leftBehind(0);
+    const db = new Database(`${place.path}/dhp.sqlite`);
+    db.prepare("UPDATE intents SET body = '{}' WHERE id = ?").run(damaged);
+    db.close();
+    await using supervisor = new Running(['supervisor', '--json', '--store', place.path, '--poll', '20']);
+    for (let n = 1; n <= 5; n++) {
+      const id = await leftBehind(n);
+      await supervisor.hear((event) => event.type === 'orphaned' && event['id'] === id);
+    }
+    const { stdout } = await supervisor.kill('SIGTERM');
+    expect(lines(stdout).filter(({ type }) => type === 'error')).toMatchObject([{ id: damaged }]);
   });
 
   test('--once leaves after one job, --kinds takes no other', async () => {
