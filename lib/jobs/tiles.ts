@@ -86,6 +86,7 @@ export async function computeTiles(run: Run, loader: Loader, path: JobPath): Pro
 async function computeTile(run: Run, loaded: LoadedTile, { path, device }: JobPath): Promise<void> {
   const { job, done, emit } = run;
   const { index } = loaded.tile;
+  emit({ type: 'tile-started', id: job.id, index });
   const started = performance.now();
   const result = job.inputs.verify === 'none' ? await once(run, loaded, path.id) : await twice(run, loaded, path.id);
   const ms = performance.now() - started;

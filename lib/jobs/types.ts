@@ -141,6 +141,8 @@ export interface JobResult {
 /** What happens while a job runs, in order. */
 export type JobEvent =
   | { readonly type: 'started'; readonly id: string; readonly tiles: number; readonly reused: number }
+  /** A tile is about to be computed; `tile` follows when it is safe. */
+  | { readonly type: 'tile-started'; readonly id: string; readonly index: number }
   | {
       readonly type: 'tile';
       readonly id: string;
