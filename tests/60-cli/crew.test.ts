@@ -125,6 +125,19 @@ describe('worker and supervisor', () => {
     expect(watched.code).toBe(130);
   });
 
+  test('a worker that hangs in a tile loses the job after its progress timeout, to one that does not', async () => {
+    await using place = await folder();
+    const cwd = place.path;
+    const id = await submit(cwd, await matmulJob(cwd));
+    const env = { UHOP_TRIGGER: 'tile:computed@3=hang' };
+    const timeout = ['--progress-timeout', '1500', '--heartbeat', '100'];
+    await using hung = new Running([...WORKER, ...timeout], { cwd, env });
+    await hung.hear(tileDone(2));
+    await using other = new Running(WORKER, { cwd });
+    expect(await other.hear(({ type }) => type === 'started')).toMatchObject({ id, reused: 2 });
+    await other.hear(({ type }) => type === 'completed');
+  });
+
   test('a supervisor tells of lasting trouble once, and frees the others meanwhile', async () => {
     await using place = await folder();
     await using store = await openStore(place.path);
