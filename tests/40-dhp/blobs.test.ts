@@ -52,6 +52,16 @@ test.each([
   await expect(blobs.get(sha256)).rejects.toMatchObject({ code: 'E_BLOB_MISSING' });
 });
 
+test('a blob cut off at any byte is not served', async () => {
+  const bytes = Buffer.from('a blob of a few dozen bytes, cut off everywhere');
+  for (let length = 0; length < bytes.length; length += 1) {
+    const { sha256 } = await blobs.put(bytes);
+    await truncate(pathOf(sha256), length);
+    await expect(blobs.get(sha256), `${length} bytes`).rejects.toMatchObject({ code: 'E_BLOB_CORRUPT' });
+  }
+  expect(await readdir(root('quarantine'))).toHaveLength(bytes.length);
+});
+
 test('putting it again replaces a damaged blob and keeps a good one', async () => {
   const { sha256 } = await blobs.put(Buffer.from('hello'));
   const { ino } = await stat(pathOf(sha256));

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { type Handoff, openStore, type Store, Supervisor, thisProcess } from 'uhop/dhp';
@@ -118,6 +118,19 @@ describe('opening', () => {
       '1',
     ]);
     db.close();
+  });
+
+  test('the log stays small however much is written through it, with other connections open', async () => {
+    await using store = await openStore(directory.path);
+    await using other = await openStore(directory.path);
+    let handoff = await claimedHandoff(store);
+    const state = 'x'.repeat(100_000);
+    for (let n = 0; n < 200; n += 1) {
+      handoff = await advance(store, handoff, { state });
+      await other.list({ limit: 1 });
+    }
+    expect(statSync(file).size).toBeGreaterThan(15 * 1024 * 1024);
+    expect(statSync(`${file}-wal`).size).toBeLessThan(6 * 1024 * 1024);
   });
 
   test('eight processes that make the same new store at once all succeed', async () => {
