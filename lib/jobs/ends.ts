@@ -59,8 +59,11 @@ function stopOf(error: unknown): Stopped | null {
 
 /** Whether it is an error of this package with one of these codes. */
 export function isCode(error: unknown, codes: ReadonlySet<string>): boolean {
-  const known = error instanceof JobError || error instanceof DhpError || error instanceof UhopError;
-  return known && codes.has(error.code);
+  return isKnown(error) && codes.has(error.code);
+}
+
+export function isKnown(error: unknown): error is JobError | DhpError | UhopError {
+  return error instanceof JobError || error instanceof DhpError || error instanceof UhopError;
 }
 
 /** An error, or what a store kept of one. */

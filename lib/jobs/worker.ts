@@ -4,7 +4,7 @@ import { reapDead } from '../dhp/claim.ts';
 import { DhpError } from '../dhp/errors.ts';
 import { thisProcess } from '../dhp/process.ts';
 import type { Handoff, Store } from '../dhp/types.ts';
-import { failureOf } from './ends.ts';
+import { failureOf, isKnown } from './ends.ts';
 import { opOfKind, readJob } from './job.ts';
 import { assertUsable } from './paths.ts';
 import { pathFor, runJob, workerName } from './runner.ts';
@@ -57,14 +57,14 @@ export async function workLoop(store: Store, options: WorkOptions = {}): Promise
   }
 }
 
-/** How a job ended; null when somebody else was first, or the store failed and has told so. */
+/** How a job ended; null when somebody else was first, or when it could not be begun, which an event has told. */
 async function attempt(store: Store, id: string, options: WorkOptions): Promise<JobOutcome['outcome'] | null> {
   try {
     return (await runJob(store, id, options)).outcome;
   } catch (error) {
-    if (!(error instanceof DhpError)) throw error;
+    if (!isKnown(error)) throw error;
     if (error.code !== 'E_STATE' && error.code !== 'E_BUDGET') {
-      options.onEvent?.({ type: 'failed', id, error: { code: error.code, message: error.message } });
+      options.onEvent?.({ type: 'failed', id, error: failureOf(error) });
     }
     return null;
   }

@@ -2,8 +2,9 @@ import { readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileS
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type JobEvent, runJob } from 'uhop';
-import { openStore } from 'uhop/dhp';
+import { type JobEvent, runJob, workLoop } from 'uhop';
+import { openStore, type Store } from 'uhop/dhp';
+import { faulty } from '../support/faulty.ts';
 import { type SampleJob, sampleJob } from '../support/sample-job.ts';
 
 let job: SampleJob;
@@ -87,5 +88,18 @@ describe('a completed job run again', () => {
     change();
     expect((await again()).outcome).toMatch(message);
     expect(job.output()).toBeNull();
+  });
+
+  it('whose output cannot be written again does not end a worker that saw it open a moment ago', async () => {
+    await using store = await openStore(job.storeUrl);
+    const open = (await store.list()).map((handoff) => ({ ...handoff, state: 'orphaned' as const }));
+    const list: Store['list'] = async (filter) => (filter?.after === undefined ? open : []);
+    rmSync(output);
+    for (const blob of blobs()) rmSync(blob);
+    const events: JobEvent[] = [];
+    const onEvent = (event: JobEvent): void => void events.push(event);
+    const summary = await workLoop(faulty(store, { list }), { backend: 'naive', until: 'idle', onEvent });
+    expect(summary).toMatchObject({ completed: 0, lost: 0 });
+    expect(events.at(-1)).toMatchObject({ type: 'failed', id, error: { code: 'E_OUTPUT' } });
   });
 });
