@@ -71,10 +71,10 @@ class MemoryRows implements Rows {
     this.#chain(record.id).push({ seq: record.seq, hash: record.hash, text: canonical(record) });
   }
 
-  setAside(id: string, seq: number): void {
+  setAside(id: string, fromSeq: number): void {
     const chain = this.#chain(id);
-    const index = chain.findIndex((row) => row.seq === seq);
-    this.#quarantined.push(...chain.splice(index, 1).map((row) => ({ ...row, id })));
+    const index = chain.findIndex((row) => row.seq === fromSeq);
+    this.#quarantined.push(...chain.splice(index).map((row) => ({ ...row, id })));
   }
 
   newest(id: string): CheckpointRow | null {

@@ -1,8 +1,9 @@
 import type Database from 'better-sqlite3';
+import { DhpError } from '../errors.ts';
 import { wallLeft } from '../protocol/budget.ts';
 import { canonical } from '../protocol/canonical.ts';
 import type { Emitted } from '../protocol/events.ts';
-import { intentIdOf, readIntent, type SealedIntent } from '../protocol/ids.ts';
+import { readIntent, type SealedIntent } from '../protocol/ids.ts';
 import type {
   CheckpointRecord,
   EventRecord,
@@ -76,30 +77,26 @@ export class SqliteRows implements Rows {
   }
 
   list({ state, taskKind, limit, after }: ListFilter): readonly Handoff[] {
-    const rows = this.#all(
+    const rows = this.#statement(
       `${SELECT}
        WHERE (@states IS NULL OR state IN (SELECT value FROM json_each(@states)))
          AND (@kind IS NULL OR intents.task_kind = @kind)
          AND (@after IS NULL OR (created_at, id) > (SELECT created_at, id FROM handoffs WHERE id = @after))
-       ORDER BY created_at, id LIMIT @limit`,
-      {
-        states: state === undefined ? null : JSON.stringify([state].flat()),
-        kind: taskKind ?? null,
-        after: after ?? null,
-        limit: limit ?? -1,
-      },
-    );
-    return rows.filter(isIntact).map(toHandoff);
+       ORDER BY created_at, id`,
+    ).iterate({
+      states: state === undefined ? null : JSON.stringify([state].flat()),
+      kind: taskKind ?? null,
+      after: after ?? null,
+    });
+    return firstOf(readable(rows as Iterable<Row>, toHandoff), limit);
   }
 
   leases(after: string, limit: number): readonly LeaseRow[] {
-    const rows = this.#all(
+    const rows = this.#statement(
       `SELECT id, fence, counter, lease, holder, claimed_at, wall_left_ms FROM handoffs
-       WHERE state = 'claimed' AND id > ? ORDER BY id LIMIT ?`,
-      after,
-      limit,
-    );
-    return rows.map(toLease);
+       WHERE state = 'claimed' AND id > ? ORDER BY id`,
+    ).iterate(after);
+    return firstOf(readable(rows as Iterable<Row>, toLease), limit);
   }
 
   append(record: CheckpointRecord): void {
@@ -107,8 +104,8 @@ export class SqliteRows implements Rows {
     this.#run('INSERT INTO checkpoints (id, seq, hash, body) VALUES (?, ?, ?, ?)', id, seq, hash, canonical(record));
   }
 
-  setAside(id: string, seq: number): void {
-    this.#run('UPDATE checkpoints SET quarantined = 1 WHERE id = ? AND seq = ? AND quarantined = 0', id, seq);
+  setAside(id: string, fromSeq: number): void {
+    this.#run('UPDATE checkpoints SET quarantined = 1 WHERE id = ? AND seq >= ? AND quarantined = 0', id, fromSeq);
   }
 
   newest(id: string): CheckpointRow | null {
@@ -216,8 +213,24 @@ function toRow(handoff: Handoff): Row {
   };
 }
 
-function isIntact(row: Row): boolean {
-  return intentIdOf(row['intent'] as string) === row['id'];
+/** Rows as far as they can be read. A damaged one hides no other and takes no place in a page: one that is not full is the last. */
+function* readable<T>(rows: Iterable<Row>, read: (row: Row) => T): Generator<T> {
+  for (const row of rows) {
+    let value: T;
+    try {
+      value = read(row);
+    } catch (error) {
+      if (error instanceof DhpError) continue;
+      throw error;
+    }
+    yield value;
+  }
+}
+
+function firstOf<T>(values: Iterable<T>, limit = Number.POSITIVE_INFINITY): T[] {
+  const first: T[] = [];
+  for (const value of values) if (first.push(value) >= limit) break;
+  return first;
 }
 
 function toHandoff(row: Row): Handoff {
@@ -231,16 +244,16 @@ function toHandoff(row: Row): Handoff {
     attempts: Number(row['attempts']),
     releases: Number(row['releases']),
     attemptsWithoutProgress: Number(row['attempts_without_progress']),
-    granted: parsed<Required<Grant>>(row['granted']),
+    granted: parsed<Required<Grant>>(row, 'granted'),
     seq: Number(row['seq']),
     head: row['head'] as string,
-    usage: parsed<Usage>(row['usage']),
-    holder: parsed<Holder | null>(row['holder']),
-    lease: parsed<Lease | null>(row['lease']),
+    usage: parsed<Usage>(row, 'usage'),
+    holder: parsed<Holder | null>(row, 'holder'),
+    lease: parsed<Lease | null>(row, 'lease'),
     counter: Number(row['counter']),
-    result: parsed(row['result']),
+    result: parsed(row, 'result'),
     resultHash: row['result_hash'] as string | null,
-    error: parsed(row['error']),
+    error: parsed(row, 'error'),
     createdAt: Number(row['created_at']),
     updatedAt: Number(row['updated_at']),
     claimedAt: numberOrNull(row['claimed_at']),
@@ -252,8 +265,8 @@ function toLease(row: Row): LeaseRow {
     id: row['id'] as string,
     fence: row['fence'] as bigint,
     counter: Number(row['counter']),
-    lease: parsed<Lease>(row['lease']),
-    holder: parsed<Holder>(row['holder']),
+    lease: parsed<Lease>(row, 'lease'),
+    holder: parsed<Holder>(row, 'holder'),
     claimedAt: Number(row['claimed_at']),
     wallLeftMs: numberOrNull(row['wall_left_ms']),
   };
@@ -270,12 +283,18 @@ function toEvent(row: Row): EventRecord {
     type: row['type'] as string,
     fence: String(row['fence']),
     at: Number(row['at']),
-    data: parsed(row['data']),
+    data: parsed(row, 'data'),
   };
 }
 
-function parsed<T>(text: unknown): T {
-  return (text === null ? null : JSON.parse(text as string)) as T;
+function parsed<T>(row: Row, column: string): T {
+  const text = row[column];
+  try {
+    return (text === null ? null : JSON.parse(text as string)) as T;
+  } catch (error) {
+    const { message } = error as Error;
+    throw new DhpError('E_STORE', `the ${column} stored for ${String(row['id'])} is damaged: ${message}`, {}, error);
+  }
 }
 
 function textOrNull(value: unknown): string | null {
