@@ -215,6 +215,8 @@ export interface Store {
   checkpoints(id: string, fromSeq?: number): Promise<readonly CheckpointRecord[]>;
   /** Takes this checkpoint and all after it out of the chain: the one before serves from now on. The holder's act. */
   quarantine(token: Token, seq: number, why: string): Promise<Handoff>;
+  /** Whether a checkpoint ever named this blob, also one that is quarantined or damaged now. */
+  isNamed(sha256: string): Promise<boolean>;
   complete(token: Token, result: Json): Promise<Handoff>;
   release(token: Token, reason: string): Promise<Handoff>;
   fail(token: Token, error: Json, retryable: boolean): Promise<Handoff>;

@@ -31,6 +31,7 @@ class MemoryRows implements Rows {
   readonly #handoffs = new Map<string, Handoff>();
   readonly #chains = new Map<string, (CheckpointRow & { readonly text: string })[]>();
   readonly #quarantined: (CheckpointRow & { readonly id: string })[] = [];
+  readonly #named = new Set<string>();
   readonly #events: EventRecord[] = [];
   #leader: LeaderRow | null = null;
 
@@ -69,6 +70,11 @@ class MemoryRows implements Rows {
 
   append(record: CheckpointRecord): void {
     this.#chain(record.id).push({ seq: record.seq, hash: record.hash, text: canonical(record) });
+    for (const { sha256 } of record.blobs) this.#named.add(sha256);
+  }
+
+  isNamed(sha256: string): boolean {
+    return this.#named.has(sha256);
   }
 
   setAside(id: string, fromSeq: number): void {

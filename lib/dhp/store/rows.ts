@@ -27,6 +27,8 @@ export interface Rows {
   leases(after: string, limit: number): readonly LeaseRow[];
 
   append(record: CheckpointRecord): void;
+  /** Whether a checkpoint ever named this blob. */
+  isNamed(sha256: string): boolean;
   /** Takes the checkpoints from this one on out of the chain and keeps them for inspection. */
   setAside(id: string, fromSeq: number): void;
   newest(id: string): CheckpointRow | null;
