@@ -93,6 +93,7 @@ async function tell(stage: Stage): Promise<void> {
     { name: 'the first worker died of SIGKILL with tiles done and tiles to do', ok: diedOf === 'SIGKILL' && midway },
     { name: 'every tile that was safe at the kill was reused', ok: second.reused === first.computed },
     { name: 'together the two workers computed each tile once', ok: first.computed + second.computed === tiles },
+    { name: 'at most the tile in flight was computed twice', ok: second.redone <= 1 },
     { name: 'the output is that of the undisturbed run, byte for byte', ok: job.identical },
     { name: 'its SHA-256 is the one that both results name', ok: hashes.every((hash) => hash === job.sha256) },
     { name: 'more than 90 % of the held-out images are recognised', ok: recognition.accuracy > 0.9 },

@@ -2,8 +2,10 @@ import { existsSync } from 'node:fs';
 import { Option } from 'commander';
 import { openStore } from '../dhp/index.ts';
 import type { Handoff, ListFilter, Store } from '../dhp/types.ts';
+import { JobError, type JobStatus, jobStatus } from '../jobs/index.ts';
 import { opOfKind } from '../jobs/job.ts';
 import { UsageError } from './failure.ts';
+import type { Output } from './output.ts';
 
 /** `--store DIR`, `UHOP_STORE`, or `./.uhop`. */
 export function storeOption(): Option {
@@ -34,6 +36,20 @@ export async function resolveId(store: Store, beginning: string): Promise<string
   if (matches.length === 1 && matches[0] !== undefined) return matches[0];
   const found = matches.length === 0 ? 'no job of this store begins' : `${matches.length} jobs of this store begin`;
   throw new UsageError(`${found} with ${beginning}`, '`uhop job list` shows them');
+}
+
+/** Where every kernel job of the store stands; one that this version cannot read is remarked on and hides no other. */
+export async function* everyStatus(store: Store, filter: ListFilter, output: Output): AsyncGenerator<JobStatus> {
+  for await (const { id, state } of everyJob(store, filter)) {
+    try {
+      yield await jobStatus(store, id);
+    } catch (error) {
+      if (!(error instanceof JobError)) throw error;
+      const { code, message } = error;
+      output.document({ id, state, error: { code, message } });
+      output.note(`${shortId(id)}: ${message} [${code}]`);
+    }
+  }
 }
 
 /** Every kernel job of the store, oldest first; what else lives there is somebody else's. */

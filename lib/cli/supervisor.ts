@@ -14,6 +14,8 @@ Examples:
   uhop supervisor
   uhop supervisor --store /srv/jobs --json`;
 
+const REMIND_MS = 60_000;
+
 interface Flags {
   readonly store: string;
   readonly poll?: number;
@@ -33,16 +35,30 @@ async function supervise(flags: Flags, command: Command): Promise<void> {
   const output = outputOf(command);
   using interrupt = interruptible(output);
   await using store = await openStore(flags.store);
+  const isNews = newsFilter();
   await using supervisor = new Supervisor(store, {
     ...(flags.poll === undefined ? {} : { pollMs: flags.poll }),
     onEvent: (event) => {
+      const text = sentence(event);
+      if (event.type === 'error' && !isNews(text)) return;
       output.document(event);
-      output.note(sentence(event));
+      output.note(text);
     },
   });
   supervisor.start();
   if (!interrupt.signal.aborted) await once(interrupt.signal, 'abort');
   process.exitCode = EXIT.interrupted;
+}
+
+/** Trouble is met again at every sweep and told of once a minute. */
+function newsFilter(): (text: string) => boolean {
+  const toldAt = new Map<string, number>();
+  return (text) => {
+    const now = performance.now();
+    if (now - (toldAt.get(text) ?? Number.NEGATIVE_INFINITY) < REMIND_MS) return false;
+    toldAt.set(text, now);
+    return true;
+  };
 }
 
 function sentence(event: SupervisorEvent): string {

@@ -13,8 +13,9 @@ const OPS: readonly JobOp[] = ['matmul', 'conv2d', 'relu'];
 
 const EXAMPLES = `
 Any number of workers may share a store. SIGTERM finishes the tile, checkpoints and releases the job, and another
-worker goes on at once. After SIGKILL one of the same host goes on at its next look; a worker that hangs or whose host
-is gone is noticed by \`uhop supervisor\`, after its TTL.
+worker goes on at once. After SIGKILL one of the same host goes on at its next look; a worker that is frozen or whose
+host is gone is noticed by \`uhop supervisor\`, after its TTL. One that hangs in a tile while its heart beats loses the job
+only with --progress-timeout.
 
 Examples:
   uhop worker

@@ -21,7 +21,7 @@ export { checkRecord, sealRecord } from './protocol/record.ts';
 export { acquire, type ClaimOptions, claim, reapDead, recover } from './claim.ts';
 export { cancel, type Dispatched, dispatch, lastCheckpoint, list, requeue, status } from './handoff.ts';
 export type { CheckpointOptions, ClaimContext, FailOptions } from './holder/context.ts';
-export type { Restored } from './holder/restore.ts';
+export type { Restored, RestoredChain } from './holder/restore.ts';
 export { type Liveness, liveness, thisProcess } from './process.ts';
 export { Supervisor, type SupervisorEvent, type SupervisorOptions } from './supervisor/supervisor.ts';
 export { trigger } from './trigger.ts';

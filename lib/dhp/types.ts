@@ -197,8 +197,8 @@ export interface Store {
   dispatch(intent: Intent): Promise<{ readonly id: string; readonly created: boolean }>;
   get(id: string): Promise<Handoff | null>;
   /**
-   * A handoff whose stored intent no longer hashes to its id is left out, so that one damaged row hides no other; `get` of
-   * it says `E_ID_MISMATCH`. Page until an empty page.
+   * A damaged handoff is left out, so that it hides no other; `get` of it says `E_ID_MISMATCH` when its intent no longer
+   * hashes to its id, else `E_STORE`. A page shorter than `limit` is the last.
    */
   list(filter?: ListFilter): Promise<readonly Handoff[]>;
   /** pending → claimed; counts the attempt. Crossing a cap parks the handoff and throws `E_BUDGET`. */
@@ -211,10 +211,12 @@ export interface Store {
   checkpoint(token: Token, record: CheckpointRecord): Promise<Handoff>;
   /** The newest checkpoint that is not quarantined. */
   lastCheckpoint(id: string): Promise<CheckpointRecord | null>;
-  /** In order of seq, from `fromSeq` (default 1). */
+  /** In order of seq, from `fromSeq` (default 1). `E_CHECKPOINT_CORRUPT`, with the first `seq`, when one before the newest is damaged. */
   checkpoints(id: string, fromSeq?: number): Promise<readonly CheckpointRecord[]>;
-  /** Marks the newest checkpoint as bad: the one before it serves from now on. The holder's act. */
+  /** Takes this checkpoint and all after it out of the chain: the one before serves from now on. The holder's act. */
   quarantine(token: Token, seq: number, why: string): Promise<Handoff>;
+  /** Whether a checkpoint ever named this blob, also one that is quarantined or damaged now. */
+  isNamed(sha256: string): Promise<boolean>;
   complete(token: Token, result: Json): Promise<Handoff>;
   release(token: Token, reason: string): Promise<Handoff>;
   fail(token: Token, error: Json, retryable: boolean): Promise<Handoff>;

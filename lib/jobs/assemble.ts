@@ -5,11 +5,11 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { DhpError } from '../dhp/errors.ts';
 import { trigger } from '../dhp/trigger.ts';
 import type { BlobStore } from '../dhp/types.ts';
 import { runLength, runOffsets } from './box.ts';
 import type { DoneTile } from './chain.ts';
+import { isDamage } from './errors.ts';
 import { formatHeader, ITEM_BYTES } from './npy.ts';
 import { checkOutput, outputError, temporaryPath, temporaryPrefix } from './output.ts';
 import { outputBytes } from './result.ts';
@@ -27,6 +27,8 @@ export interface Assembly {
   readonly done: ReadonlyMap<number, DoneTile>;
   readonly blobs: BlobStore;
   readonly signal: AbortSignal;
+  /** The hash that must come out, where it is known. */
+  readonly expected?: string;
 }
 
 /** The finished file's hash, or the tiles whose blobs are missing or damaged, each with the reason: then nothing was written. */
@@ -51,6 +53,9 @@ export async function assemble(assembly: Assembly): Promise<Assembled> {
       if (damaged.length > 0) return { damaged };
       await file.sync();
       const sha256 = await hash(file, outputBytes(assembly.plan), assembly.signal);
+      if (sha256 !== (assembly.expected ?? sha256)) {
+        throw outputError(output, `its tiles give SHA-256 ${sha256}, the result says ${assembly.expected}`);
+      }
       trigger('assemble:before-rename');
       assembly.signal.throwIfAborted();
       await rename(temporary, output);
@@ -138,8 +143,4 @@ async function removeStale(output: string, id: string): Promise<void> {
   const prefix = temporaryPrefix(output, id);
   const names = (await readdir(directory)).filter((name) => name.startsWith(prefix) && name.endsWith('.tmp'));
   await Promise.all(names.map((name) => rm(join(directory, name), { force: true })));
-}
-
-function isDamage(error: unknown): error is DhpError {
-  return error instanceof DhpError && (error.code === 'E_BLOB_MISSING' || error.code === 'E_BLOB_CORRUPT');
 }

@@ -1,5 +1,6 @@
 /** The checkpoint chain as the list of done tiles. */
-import type { BlobRef, CheckpointRecord, Json } from '../dhp/types.ts';
+import { DhpError } from '../dhp/errors.ts';
+import type { BlobRef, CheckpointRecord, Json, Store } from '../dhp/types.ts';
 import { elements } from './box.ts';
 import { ITEM_BYTES } from './npy.ts';
 import type { Provenance, TilePlan, TileState } from './types.ts';
@@ -30,6 +31,16 @@ export function doneTiles(records: readonly CheckpointRecord[], plan: TilePlan):
     if (blob?.bytes === tileBytes(plan, index)) done.set(index, { blob, provenance });
   }
   return done;
+}
+
+/** The checkpoints from one on; none where a damaged one is among them, which only a holder can cut off. */
+export async function readableChain(store: Store, id: string, fromSeq = 1): Promise<readonly CheckpointRecord[]> {
+  try {
+    return await store.checkpoints(id, fromSeq);
+  } catch (error) {
+    if (error instanceof DhpError && error.code === 'E_CHECKPOINT_CORRUPT') return [];
+    throw error;
+  }
 }
 
 /** Indices of the plan that are not done, ascending. */

@@ -10,8 +10,8 @@ import type { JobFailure, JobOutcome } from './types.ts';
 
 /** Errors that no further attempt can mend. */
 const HOPELESS: ReadonlySet<string> = new Set(['E_INPUT_CHANGED', 'E_NPY', 'E_SPEC', 'E_RESULT', 'E_SHAPE', 'E_DTYPE']);
-/** Errors that say that this worker cannot do the job, though another may. */
-const NOT_HERE: ReadonlySet<string> = new Set(['E_NUMERICS', 'E_BACKEND_UNAVAILABLE']);
+/** Errors that say that this worker cannot do the job now, though another may, or this one later: no fault of the job. */
+const NOT_NOW: ReadonlySet<string> = new Set(['E_NUMERICS', 'E_BACKEND_UNAVAILABLE', 'E_STORE_FULL']);
 
 const PARKED: ReadonlySet<string> = new Set(['E_BUDGET']);
 const LOST: ReadonlySet<string> = new Set(['E_LEASE_LOST']);
@@ -24,7 +24,7 @@ export async function endWith(error: unknown, claim: ClaimContext, store: Store)
   try {
     const stopped = stopOf(error);
     if (stopped !== null) return await release(claim, stopped.reason);
-    if (isCode(error, NOT_HERE)) return await release(claim, (error as Error).message);
+    if (isCode(error, NOT_NOW)) return await release(claim, describe(failureOf(error)));
     const handoff = await claim.fail(error, { retryable: !isCode(error, HOPELESS) });
     return handoff.state === 'dead' ? parked(handoff) : { outcome: 'failed', id, error: failureOf(error) };
   } catch (second) {
@@ -36,6 +36,10 @@ export async function endWith(error: unknown, claim: ClaimContext, store: Store)
 async function release(claim: ClaimContext, reason: string): Promise<JobOutcome> {
   const handoff = await claim.release(reason);
   return handoff.state === 'dead' ? parked(handoff) : { outcome: 'released', id: claim.id, reason };
+}
+
+function describe({ message, code }: JobFailure): string {
+  return `${message} [${code}]`;
 }
 
 /** The outcome of a job that is dead. */
@@ -55,8 +59,11 @@ function stopOf(error: unknown): Stopped | null {
 
 /** Whether it is an error of this package with one of these codes. */
 export function isCode(error: unknown, codes: ReadonlySet<string>): boolean {
-  const known = error instanceof JobError || error instanceof DhpError || error instanceof UhopError;
-  return known && codes.has(error.code);
+  return isKnown(error) && codes.has(error.code);
+}
+
+export function isKnown(error: unknown): error is JobError | DhpError | UhopError {
+  return error instanceof JobError || error instanceof DhpError || error instanceof UhopError;
 }
 
 /** An error, or what a store kept of one. */

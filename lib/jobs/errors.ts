@@ -1,3 +1,5 @@
+import { DhpError } from '../dhp/errors.ts';
+
 export type JobErrorCode =
   | 'E_SPEC'
   | 'E_NPY'
@@ -19,4 +21,9 @@ export class JobError extends Error {
     this.code = code;
     this.details = details;
   }
+}
+
+/** Whether a stored tile could not be read because its blob is gone or its bytes have changed. */
+export function isDamage(error: unknown): error is DhpError {
+  return error instanceof DhpError && (error.code === 'E_BLOB_MISSING' || error.code === 'E_BLOB_CORRUPT');
 }

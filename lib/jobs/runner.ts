@@ -17,9 +17,10 @@ import { hostname } from 'node:os';
 import { acquire } from '../dhp/claim.ts';
 import { status } from '../dhp/handoff.ts';
 import type { ClaimContext } from '../dhp/holder/context.ts';
-import type { Handoff, Json, Store } from '../dhp/types.ts';
+import type { Json, Store } from '../dhp/types.ts';
 import { assemble } from './assemble.ts';
 import { type DoneTile, doneTiles, identityOf } from './chain.ts';
+import { completedResult } from './completed.ts';
 import { JobError } from './errors.ts';
 import { endWith, isCode, parked } from './ends.ts';
 import { JobFiles } from './inputs.ts';
@@ -36,14 +37,18 @@ const NOT_CLAIMABLE: ReadonlySet<string> = new Set(['E_STATE', 'E_BUDGET']);
 
 /**
  * Claims a job and works until it is completed, released, failed, parked or lost. A job that is completed or parked already
- * resolves as such. Rejects without having claimed it: `E_NOT_FOUND`; `E_STATE` when somebody else holds it or it is at an end;
+ * resolves as such; of a completed one an output file that is gone or changed is assembled again from the stored tiles, or
+ * `E_OUTPUT` says why it cannot be. Rejects without having claimed it: `E_NOT_FOUND`; `E_STATE` when somebody else holds it or it is at an end;
  * `E_BACKEND_UNAVAILABLE`, `E_NUMERICS` or `E_OUT_OF_MEMORY` when it cannot be done here. Rejects with the store's error when
  * the store fails: then the claim stays until it expires, and nothing that was checkpointed is lost.
  */
 export async function runJob(store: Store, id: string, options: RunOptions = {}): Promise<JobOutcome> {
   const { onEvent: emit = () => {}, signal, graceMs = DEFAULT_GRACE_MS } = options;
   const handoff = await status(store, id);
-  if (handoff.state === 'completed') return tell(emit, { outcome: 'completed', id, result: resultOf(handoff) });
+  if (handoff.state === 'completed') {
+    const result = await completedResult(store, handoff, emit, signal ?? new AbortController().signal);
+    return tell(emit, { outcome: 'completed', id, result });
+  }
   const job = readJob(handoff);
   await pathFor(job, store, options);
   if (signal?.aborted) return tell(emit, { outcome: 'released', id, reason: new Stopped(signal).reason });
@@ -146,10 +151,6 @@ function tell(emit: (event: JobEvent) => void, outcome: JobOutcome): JobOutcome 
   return outcome;
 }
 
-function resultOf({ result }: Handoff): JobResult {
-  return result as unknown as JobResult;
-}
-
 function choose(job: StoredJob, begun: Provenance | null, backend: string | undefined): Promise<JobPath> {
   const { tile, numerics } = job.inputs;
   return choosePath({ call: job.call, plan: job.plan, tile, numerics, begun, backend });
@@ -163,6 +164,7 @@ function leaseOptions({ ttlMs, heartbeatMs, progressTimeoutMs }: RunOptions): Pa
   };
 }
 
-function workerName(): string {
+/** A name for people, of one worker of one process. */
+export function workerName(): string {
   return `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`;
 }

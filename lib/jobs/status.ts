@@ -1,5 +1,6 @@
 import { status } from '../dhp/handoff.ts';
 import type { CheckpointRecord, Store } from '../dhp/types.ts';
+import { readableChain } from './chain.ts';
 import { failureOf } from './ends.ts';
 import { readJob } from './job.ts';
 import type { JobResult, JobStatus, TileState } from './types.ts';
@@ -12,15 +13,15 @@ export async function jobStatus(store: Store, id: string): Promise<JobStatus> {
   const handoff = await status(store, id);
   const { inputs, plan } = readJob(handoff);
   const { state, reason, seq, attempts, releases, holder } = handoff;
-  const recent = seq === 0 ? [] : await store.checkpoints(id, Math.max(1, seq - RATE_WINDOW + 1));
-  const last = recent.at(-1)?.state as unknown as TileState | undefined;
+  const last = seq === 0 ? null : await store.lastCheckpoint(id);
+  const recent = await readableChain(store, id, Math.max(1, seq - RATE_WINDOW + 1));
   return {
     id,
     op: inputs.op,
     state,
     reason,
     output: inputs.output,
-    tiles: { done: last?.done ?? 0, total: plan.tiles },
+    tiles: { done: (last?.state as TileState | undefined)?.done ?? 0, total: plan.tiles },
     rate: rateOf(recent.filter(({ fence }) => fence === String(handoff.fence))),
     attempts,
     releases,

@@ -6,10 +6,10 @@ import { performance } from 'node:perf_hooks';
 import type { ResultTensor } from '../../backends/contract.ts';
 import type { ClaimContext } from '../dhp/holder/context.ts';
 import { trigger } from '../dhp/trigger.ts';
-import type { Json, Store } from '../dhp/types.ts';
+import type { Json, Store, Usage } from '../dhp/types.ts';
 import { blobName, type DoneTile, doneTiles, missingTiles, tileState } from './chain.ts';
 import { bytesOf, compute } from './compute.ts';
-import { JobError } from './errors.ts';
+import { isDamage, JobError } from './errors.ts';
 import type { StoredJob } from './job.ts';
 import type { LoadedTile, Loader } from './loader.ts';
 import type { JobPath } from './paths.ts';
@@ -31,22 +31,29 @@ export interface Run {
 const MAX_COMPUTATIONS = 2;
 
 /**
- * The tiles that the chain of checkpoints holds. One whose blob is gone or damaged is told of and left out, so that it is
- * computed again; a damaged newest checkpoint is quarantined on the way. Blobs of earlier tiles are read when the output is
- * assembled, and only looked for here.
+ * The tiles that the chain of checkpoints holds, and those that stood behind a damaged checkpoint, which are put into the
+ * chain again. One whose blob is gone or damaged is told of and left out, so that it is computed again. Of the blobs, only
+ * the newest and those put in again are read here; the others are looked for, and read when the output is assembled.
  */
-export async function recallTiles({ job, store, claim, emit }: Omit<Run, 'done'>): Promise<Map<number, DoneTile>> {
-  const before = doneTiles(await store.checkpoints(job.id), job.plan);
-  const head = claim.handoff.head;
+export async function recallTiles(run: Omit<Run, 'done'>): Promise<Map<number, DoneTile>> {
+  const { job, store, claim, stop, emit } = run;
+  const { records, cutOff } = await claim.restoreChain();
+  const done = doneTiles(records, job.plan);
   await claim.restore();
-  const done = claim.handoff.head === head ? before : doneTiles(await store.checkpoints(job.id), job.plan);
-  for (const index of before.keys()) {
-    if (!done.has(index)) emit({ type: 'tile-damaged', id: job.id, index, code: 'E_CHECKPOINT_CORRUPT' });
-  }
   for (const [index, { blob }] of done) {
     if (await store.blobs.has(blob.sha256)) continue;
     done.delete(index);
     emit({ type: 'tile-damaged', id: job.id, index, code: 'E_BLOB_MISSING' });
+  }
+  for (const [index, { blob, provenance }] of doneTiles(cutOff, job.plan)) {
+    stop.now.throwIfAborted();
+    try {
+      const bytes = await store.blobs.get(blob.sha256);
+      if (!done.has(index)) await keep({ ...run, done }, index, provenance, bytes, { steps: 0, wall_ms: 0 });
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      emit({ type: 'tile-damaged', id: job.id, index, code: error.code });
+    }
   }
   return done;
 }
@@ -77,8 +84,9 @@ export async function computeTiles(run: Run, loader: Loader, path: JobPath): Pro
 }
 
 async function computeTile(run: Run, loaded: LoadedTile, { path, device }: JobPath): Promise<void> {
-  const { job, claim, done, emit } = run;
+  const { job, done, emit } = run;
   const { index } = loaded.tile;
+  emit({ type: 'tile-started', id: job.id, index });
   const started = performance.now();
   const result = job.inputs.verify === 'none' ? await once(run, loaded, path.id) : await twice(run, loaded, path.id);
   const ms = performance.now() - started;
@@ -93,9 +101,7 @@ async function computeTile(run: Run, loaded: LoadedTile, { path, device }: JobPa
     ms,
   };
   const bytes = bytesOf(result);
-  const state = tileState(index, provenance, done);
-  const record = await claim.checkpoint(state as unknown as Json, { blobs: { [blobName(index)]: bytes } });
-  for (const blob of record.blobs) done.set(index, { blob, provenance });
+  await keep(run, index, provenance, bytes);
   emit({
     type: 'tile',
     id: job.id,
@@ -106,6 +112,20 @@ async function computeTile(run: Run, loaded: LoadedTile, { path, device }: JobPa
     path: result.path,
     bytes: bytes.byteLength,
   });
+}
+
+/** Makes a tile durable. `usage` where it is other than the time since the checkpoint before. */
+async function keep(
+  { claim, done }: Run,
+  index: number,
+  provenance: Provenance,
+  bytes: Uint8Array,
+  usage: Partial<Usage> = {},
+): Promise<void> {
+  const state = tileState(index, provenance, done);
+  const blobs = { [blobName(index)]: bytes };
+  const record = await claim.checkpoint(state as unknown as Json, { blobs, usage });
+  for (const blob of record.blobs) done.set(index, { blob, provenance });
 }
 
 function once({ job, stop }: Run, loaded: LoadedTile, path: string): Promise<ResultTensor> {

@@ -141,6 +141,8 @@ export interface JobResult {
 /** What happens while a job runs, in order. */
 export type JobEvent =
   | { readonly type: 'started'; readonly id: string; readonly tiles: number; readonly reused: number }
+  /** A tile is about to be computed; `tile` follows when it is safe. */
+  | { readonly type: 'tile-started'; readonly id: string; readonly index: number }
   | {
       readonly type: 'tile';
       readonly id: string;
@@ -166,7 +168,9 @@ export type JobEvent =
   | { readonly type: 'failed'; readonly id: string; readonly error: JobFailure }
   /** Somebody else holds the job, or it was cancelled. */
   | { readonly type: 'lost'; readonly id: string; readonly state: State | null }
-  | { readonly type: 'parked'; readonly id: string; readonly reason: string; readonly error: JobFailure | null };
+  | { readonly type: 'parked'; readonly id: string; readonly reason: string; readonly error: JobFailure | null }
+  /** The store is full, or locked for a long time; the worker loop looks at it again after a while. */
+  | { readonly type: 'waiting'; readonly error: JobFailure };
 
 /** An error as the store keeps it. */
 export interface JobFailure {

@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, stat, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { type BlobStore, collectBlobs, openStore, type Store } from 'uhop/dhp';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { advance, claimedHandoff, tempDir } from '../support/handoffs.ts';
+import { advance, claimedHandoff, tempDir, tokenOf } from '../support/handoffs.ts';
 
 const HOUR = 3600 * 1000;
 
@@ -49,6 +50,16 @@ test.each([
   expect(await readdir(root('quarantine'))).toHaveLength(1);
   expect(await blobs.has(sha256)).toBe(false);
   await expect(blobs.get(sha256)).rejects.toMatchObject({ code: 'E_BLOB_MISSING' });
+});
+
+test('a blob cut off at any byte is not served', async () => {
+  const bytes = Buffer.from('a blob of a few dozen bytes, cut off everywhere');
+  for (let length = 0; length < bytes.length; length += 1) {
+    const { sha256 } = await blobs.put(bytes);
+    await truncate(pathOf(sha256), length);
+    await expect(blobs.get(sha256), `${length} bytes`).rejects.toMatchObject({ code: 'E_BLOB_CORRUPT' });
+  }
+  expect(await readdir(root('quarantine'))).toHaveLength(bytes.length);
 });
 
 test('putting it again replaces a damaged blob and keeps a good one', async () => {
@@ -137,6 +148,25 @@ test('the blobs that checkpoints name are kept, of however many handoffs, and th
   expect(await collectBlobs(store, HOUR)).toBe(1);
   expect(existsSync(pathOf(orphan))).toBe(false);
   expect(named.every((it) => existsSync(pathOf(it)))).toBe(true);
+});
+
+test('the blobs of checkpoints that are damaged, set aside or of an altered handoff are kept', async () => {
+  let handoff = await claimedHandoff(store);
+  const named: string[] = [];
+  for (const seq of [1, 2, 3]) {
+    const blob = await blobs.put(Buffer.from(`tile ${seq}`));
+    handoff = await advance(store, handoff, { blobs: [{ name: 'tile', ...blob }] });
+    named.push(blob.sha256);
+  }
+  const { sha256: orphan } = await blobs.put(Buffer.from('never named'));
+  await Promise.all([...named, orphan].map((it) => makeOld(pathOf(it))));
+  await store.quarantine(tokenOf(handoff), 3, 'looks odd');
+  const db = new Database(join(directory.path, 'dhp.sqlite'));
+  db.exec("UPDATE checkpoints SET body = '{' WHERE seq = 2");
+  db.exec("UPDATE intents SET body = replace(body, 'test', 'text')");
+  db.close();
+  expect(await collectBlobs(store, HOUR)).toBe(1);
+  expect([...named, orphan].map((it) => existsSync(pathOf(it)))).toEqual([true, true, true, false]);
 });
 
 test('a store without any blob has nothing to collect', async () => {

@@ -1,5 +1,6 @@
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import {
   acquire,
   cancel,
@@ -269,6 +270,23 @@ describe('restore', () => {
       expect((await last.checkpoint({ n: 2 })).seq).toBe(2);
     });
   }
+
+  it('cuts the whole chain at a damaged record, once, and hands back what stood behind it', async () => {
+    await using temp = await tempStore();
+    const id = await aHandoff(temp.store);
+    await using ctx = await claim(temp.store, id, { ...A, ttlMs: HOUR });
+    for (const n of [1, 2, 3, 4, 5]) await ctx.checkpoint({ n });
+    const before = await temp.store.checkpoints(id);
+    expect(await ctx.restoreChain()).toEqual({ records: before, cutOff: [] });
+
+    const db = new Database(join(temp.url, 'dhp.sqlite'));
+    for (const seq of [2, 4]) db.prepare("UPDATE checkpoints SET body = '{' WHERE seq = ?").run(seq);
+    db.close();
+    expect(await ctx.restoreChain()).toEqual({ records: before.slice(0, 1), cutOff: before.slice(4) });
+    expect(await ctx.restoreChain()).toEqual({ records: before.slice(0, 1), cutOff: [] });
+    expect((await temp.store.events()).filter(({ type }) => type === 'quarantined')).toHaveLength(1);
+    expect(await ctx.checkpoint({ n: 6 })).toMatchObject({ seq: 2, prev: before[0]?.hash });
+  });
 
   it('answers null when no checkpoint is left to go on from', async () => {
     await using temp = await tempStore();

@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DhpError, type Handoff, openStore, type Store } from 'uhop/dhp';
-import { expect, type TestContext, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { advance, claimedHandoff, eventCounts, tempDir, tokenOf } from '../support/handoffs.ts';
-import { type SmallDisk, smallDisk } from '../support/small-disk.ts';
+import { mountedDisk } from '../support/small-disk.ts';
 
 const BULK = { bulk: 'x'.repeat(50_000) };
 
@@ -13,15 +13,6 @@ async function untilFull(store: Store, handoff: Handoff): Promise<Handoff> {
   if (!(next instanceof DhpError)) return untilFull(store, next);
   if (next.code !== 'E_STORE_FULL') throw next;
   return handoff;
-}
-
-async function mounted(bytes: number, { skip }: TestContext): Promise<SmallDisk> {
-  const disk = await smallDisk(bytes);
-  if (typeof disk === 'string') {
-    console.log(disk);
-    return skip(disk);
-  }
-  return disk;
 }
 
 test('a database at its size limit: E_STORE_FULL, nothing half-written, and on it goes with more room', async () => {
@@ -43,7 +34,7 @@ test('a database at its size limit: E_STORE_FULL, nothing half-written, and on i
 });
 
 test('a full disk: E_STORE_FULL, the handoff stays claimed, and on it goes once there is room', async (context) => {
-  await using disk = await mounted(4 * 1024 * 1024, context);
+  await using disk = await mountedDisk(4 * 1024 * 1024, context);
   await using store = await openStore(disk.path);
   const handoff = await advance(store, await claimedHandoff(store));
   disk.fill(200_000);
@@ -56,7 +47,7 @@ test('a full disk: E_STORE_FULL, the handoff stays claimed, and on it goes once 
 });
 
 test('a full disk under the blobs: E_STORE_FULL, no remains, and the same put succeeds later', async (context) => {
-  await using disk = await mounted(2 * 1024 * 1024, context);
+  await using disk = await mountedDisk(2 * 1024 * 1024, context);
   await using store = await openStore(disk.path);
   const bytes = Buffer.alloc(300_000, 7);
   disk.fill(100_000);

@@ -1,7 +1,7 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { type Handoff, openStore, type Store } from 'uhop/dhp';
+import { type Handoff, openStore, type Store, Supervisor, thisProcess } from 'uhop/dhp';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 // What a connection is set to can be asked of that connection only.
 import { openFile } from '../../dist/lib/dhp/store/sqlite-file.js';
@@ -120,6 +120,19 @@ describe('opening', () => {
     db.close();
   });
 
+  test('the log stays small however much is written through it, with other connections open', async () => {
+    await using store = await openStore(directory.path);
+    await using other = await openStore(directory.path);
+    let handoff = await claimedHandoff(store);
+    const state = 'x'.repeat(100_000);
+    for (let n = 0; n < 200; n += 1) {
+      handoff = await advance(store, handoff, { state });
+      await other.list({ limit: 1 });
+    }
+    expect(statSync(file).size).toBeGreaterThan(15 * 1024 * 1024);
+    expect(statSync(`${file}-wal`).size).toBeLessThan(6 * 1024 * 1024);
+  });
+
   test('eight processes that make the same new store at once all succeed', async () => {
     const children = Array.from({ length: 8 }, () => new StoreChild(directory.path, 'open'));
     const lines = await Promise.all(children.map((it) => it.line()));
@@ -217,6 +230,38 @@ describe('damage', () => {
     expect(await store.leases()).toHaveLength(2);
     expect((await store.list()).map(({ id }) => id)).toEqual([other.id]);
   });
+});
+
+test.each(['granted', 'usage', 'holder', 'lease', 'result', 'error'])(
+  'a damaged %s hides no other handoff, and no other lease from the supervisor',
+  async (column) => {
+    await using store = await openStore(directory.path);
+    const [broken, other] = [await claimedHandoff(store), await claimedHandoff(store)];
+    vandalise(`UPDATE handoffs SET ${column} = '{' WHERE id = ?`, broken.id);
+    await expect(store.get(broken.id)).rejects.toMatchObject({ code: 'E_STORE', message: /is damaged/ });
+    expect((await store.list()).map(({ id }) => id)).toEqual([other.id]);
+    expect((await store.leases()).map(({ id }) => id)).toContain(other.id);
+    const { pid } = other.holder!;
+    vandalise(
+      `UPDATE handoffs SET holder = ? WHERE id = ?`,
+      JSON.stringify(thisProcess('gone')).replace(`${pid}`, '4194305'),
+      other.id,
+    );
+    await new Supervisor(store).sweepOnce();
+    expect(await store.get(other.id)).toMatchObject({ state: 'orphaned', reason: 'worker-died' });
+  },
+);
+
+test('damaged handoffs take no place in a page: a page that is not full is the last', async () => {
+  let now = 0;
+  await using store = await openStore(directory.path, { now: () => (now += 1) });
+  const ids: string[] = [];
+  for (let n = 0; n < 7; n += 1) ids.push(await pendingHandoff(store));
+  const damaged = [ids[1]!, ids[2]!, ids[3]!, ids[6]!];
+  for (const id of damaged) vandalise("UPDATE intents SET body = '{}' WHERE id = ?", id);
+  const first = await store.list({ limit: 2 });
+  expect(first.map(({ id }) => id)).toEqual([ids[0], ids[4]]);
+  expect((await store.list({ limit: 2, after: ids[4]! })).map(({ id }) => id)).toEqual([ids[5]]);
 });
 
 describe('a fence', () => {

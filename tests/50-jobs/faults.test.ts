@@ -1,4 +1,3 @@
-import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
@@ -32,7 +31,6 @@ const spec: JobSpec = {
 let folder: string;
 let store: Store;
 let reference: Buffer;
-const disks: string[] = [];
 
 beforeEach(async () => {
   folder = await scratch();
@@ -43,11 +41,7 @@ beforeEach(async () => {
   reference = readFileSync(join(folder, 'reference.npy'));
 });
 
-// Runs before the folder is removed.
-afterEach(async () => {
-  await store.close();
-  for (const disk of disks.splice(0)) execFileSync('umount', ['--lazy', disk]);
-});
+afterEach(() => store.close());
 
 async function submit(changes: Partial<JobSpec> = {}): Promise<string> {
   return (await submitJob(store, { ...spec, ...changes }, { cwd: folder })).id;
@@ -184,63 +178,6 @@ describe('an output that cannot be written', () => {
     damage((path) => truncateSync(path, 500))();
     expect((await run(id)).outcome).toMatchObject({ outcome: 'parked' });
     expect(readFileSync(join(folder, 'c.npy'), 'utf8')).toBe('precious');
-  });
-});
-
-const canMount =
-  process.platform === 'linux' && process.getuid?.() === 0 && spawnSync('unshare', ['-m', 'true']).status === 0;
-if (!canMount) console.warn('full-disk tests skipped: they mount a small file system, which takes root on Linux');
-
-/** A file system of so many KiB. */
-function smallDisk(name: string, kilobytes: number): string {
-  const path = join(folder, name);
-  mkdirSync(path);
-  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${kilobytes}k`, 'tmpfs', path]);
-  disks.push(path);
-  return path;
-}
-
-describe.skipIf(!canMount)('a full disk', () => {
-  it('under the output fails the attempt, leaves nothing behind, and the job goes on once there is room', async () => {
-    const disk = smallDisk('out', 4);
-    const id = await submit({ output: 'out/c.npy' });
-    const { outcome } = await run(id);
-    expect(outcome).toMatchObject({
-      outcome: 'failed',
-      error: { code: 'E_OUTPUT', message: expect.stringMatching(/ENOSPC/) },
-    });
-    expect(readdirSync(disk)).toEqual([]);
-    execFileSync('mount', ['-o', 'remount,size=64k', disk]);
-    const again = await run(id);
-    expect(again.outcome).toMatchObject({ outcome: 'completed' });
-    expect(tilesOf(again.events)).toEqual([]);
-    expect(readFileSync(join(disk, 'c.npy')).equals(reference)).toBe(true);
-  });
-
-  it('under the store keeps the checkpoints it has, and the job goes on once there is room', async () => {
-    const disk = smallDisk('small-store', 1024);
-    await using small = await openStore(disk);
-    const { id } = await submitJob(small, spec, { cwd: folder });
-    const filler = join(disk, 'filler');
-    let done = 0;
-    const fill = (event: JobEvent): void => {
-      if (event.type !== 'tile') return;
-      done = event.done;
-      if (done === 2) spawnSync('dd', ['if=/dev/zero', `of=${filler}`, 'bs=4k']);
-    };
-    const outcome = await runJob(small, id, { backend: 'naive', onEvent: fill }).catch((error: unknown) => error);
-    expect(JSON.stringify(outcome)).toMatch(/E_STORE_FULL/);
-    expect(existsSync(join(folder, 'c.npy'))).toBe(false);
-
-    rmSync(filler);
-    expect(await jobStatus(small, id)).toMatchObject({ tiles: { done: 2 } });
-    const state = (await small.get(id))?.state;
-    if (state === 'claimed') await small.orphan({ id, fence: (await small.get(id))!.fence }, 'expired');
-    const events: JobEvent[] = [];
-    const again = await runJob(small, id, { backend: 'naive', onEvent: (event) => events.push(event) });
-    expect(again).toMatchObject({ outcome: 'completed' });
-    expect(tilesOf(events)).toEqual([2, 3]);
-    expectOutput();
   });
 });
 

@@ -2,9 +2,10 @@ import { readFileSync, renameSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { explain, type JobEvent, type JobSpec, jobStatus, runJob, submitJob, workLoop } from 'uhop';
-import { acquire, dispatch, openStore, type Store } from 'uhop/dhp';
+import { acquire, DhpError, dispatch, openStore, type Store } from 'uhop/dhp';
 import { runtime } from '../../dist/lib/dispatch/registry.js';
 import { EndlessBackend } from '../support/endless-backend.ts';
+import { faulty } from '../support/faulty.ts';
 import { eventsOf, outcomeOf, runWorker, scratch, tilesOf } from '../support/jobs.ts';
 import { writeNpy } from '../support/npy.ts';
 import { randomFloats } from '../support/numbers.ts';
@@ -167,6 +168,43 @@ describe('the worker loop', () => {
     expect(await jobStatus(store, living)).toMatchObject({ state: 'claimed', holder: { workerId: 'somebody' } });
     await expect(runJob(store, living)).rejects.toMatchObject({ code: 'E_STATE' });
     expect(claim.signal.aborted).toBe(false);
+  });
+
+  it('takes up again what it let go of while the store would not take its release', async () => {
+    const id = await submit(relu);
+    let away = false;
+    const refuse = async (): Promise<never> => {
+      throw new DhpError('E_STORE_FULL', 'no room');
+    };
+    const writes = ['checkpoint', 'release', 'fail', 'claim', 'recover', 'orphan'] as const;
+    const faults = Object.fromEntries(
+      writes.map((name) => [name, (...args: never[]) => (away ? refuse() : (store[name] as Function)(...args))]),
+    );
+    const stop = new AbortController();
+    const seen: string[] = [];
+    const summary = await workLoop(faulty(store, faults), {
+      signal: stop.signal,
+      pollMs: 10,
+      onEvent: ({ type }) => {
+        seen.push(type);
+        if (type === 'tile' && seen.length < 5) away = true;
+        if (type === 'waiting') away = false;
+        if (type === 'completed') stop.abort();
+      },
+    });
+    expect(seen).toContain('waiting');
+    expect(summary).toMatchObject({ completed: 1 });
+    expect((await store.events()).filter(({ type }) => type === 'orphaned')).toMatchObject([
+      { data: { reason: 'abandoned' } },
+    ]);
+    expect(await jobStatus(store, id)).toMatchObject({ state: 'completed' });
+  });
+
+  it.each(['E_STORE', 'E_ID_MISMATCH'] as const)('ends with a store that fails for good, by %s', async (code) => {
+    const list = async (): Promise<never> => {
+      throw new DhpError(code, 'damaged');
+    };
+    await expect(workLoop(faulty(store, { list }), { pollMs: 10 })).rejects.toMatchObject({ code });
   });
 
   it('waits for work until its signal aborts', async () => {

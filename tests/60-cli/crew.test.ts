@@ -1,3 +1,5 @@
+import Database from 'better-sqlite3';
+import { dispatch, openStore, thisProcess } from 'uhop/dhp';
 import { describe, expect, test } from 'vitest';
 import { type Event, folder, lines, matmulJob, Running, uhop } from './cli.ts';
 
@@ -56,6 +58,25 @@ describe('uhop job submit, status, list, result, cancel', () => {
     expect((await uhop(['job', 'requeue', id], { cwd })).code).toBe(1);
   });
 
+  test('a job that this version cannot read is told of and hides no other', async () => {
+    await using place = await folder();
+    const cwd = place.path;
+    const store = await openStore(`${cwd}/.uhop`);
+    const later = { taskKind: 'uhop.matmul', inputs: { v: 2, op: 'matmul' }, outputSchema: true };
+    const { id: strange } = await dispatch(store, later);
+    await store.close();
+    const id = await submit(cwd, await matmulJob(cwd));
+
+    const listed = await uhop(['job', 'list'], { cwd });
+    expect(listed.stdout).toMatch(/^h1_\w+ +matmul +pending +0\/8/m);
+    expect(listed.stderr).toContain('is not a kernel job of version 1');
+    expect(listed.code).toBe(0);
+    const asJson = lines((await uhop(['job', 'list', '--json'], { cwd })).stdout);
+    expect(asJson).toMatchObject([{ id: strange, state: 'pending', error: { code: 'E_SPEC' } }, { id }]);
+    const worker = await uhop([...WORKER, '--until-idle'], { cwd });
+    expect(lines(worker.stdout).at(-1)).toMatchObject({ type: 'summary', completed: 1 });
+  });
+
   test('looking into a store that is not there creates none', async () => {
     await using place = await folder();
     for (const args of [['list'], ['dlq'], ['status', 'h1_0']]) {
@@ -102,6 +123,41 @@ describe('worker and supervisor', () => {
     const watched = await supervisor.kill('SIGINT');
     for (const event of lines(watched.stdout)) expect(event).toHaveProperty('type');
     expect(watched.code).toBe(130);
+  });
+
+  test('a worker that hangs in a tile loses the job after its progress timeout, to one that does not', async () => {
+    await using place = await folder();
+    const cwd = place.path;
+    const id = await submit(cwd, await matmulJob(cwd));
+    const env = { UHOP_TRIGGER: 'tile:computed@3=hang' };
+    const timeout = ['--progress-timeout', '1500', '--heartbeat', '100'];
+    await using hung = new Running([...WORKER, ...timeout], { cwd, env });
+    await hung.hear(tileDone(2));
+    await using other = new Running(WORKER, { cwd });
+    expect(await other.hear(({ type }) => type === 'started')).toMatchObject({ id, reused: 2 });
+    await other.hear(({ type }) => type === 'completed');
+  });
+
+  test('a supervisor tells of lasting trouble once, and frees the others meanwhile', async () => {
+    await using place = await folder();
+    await using store = await openStore(place.path);
+    const gone = { ...thisProcess('gone'), pid: 2 ** 22 + 1 };
+    const leftBehind = async (inputs: number): Promise<string> => {
+      const { id } = await dispatch(store, { taskKind: 'test', inputs, outputSchema: true });
+      await store.claim(id, gone, { ttlMs: 3_600_000, heartbeatMs: 1000 });
+      return id;
+    };
+    const damaged = await leftBehind(0);
+    const db = new Database(`${place.path}/dhp.sqlite`);
+    db.prepare("UPDATE intents SET body = '{}' WHERE id = ?").run(damaged);
+    db.close();
+    await using supervisor = new Running(['supervisor', '--json', '--store', place.path, '--poll', '20']);
+    for (let n = 1; n <= 5; n++) {
+      const id = await leftBehind(n);
+      await supervisor.hear((event) => event.type === 'orphaned' && event['id'] === id);
+    }
+    const { stdout } = await supervisor.kill('SIGTERM');
+    expect(lines(stdout).filter(({ type }) => type === 'error')).toMatchObject([{ id: damaged }]);
   });
 
   test('--once leaves after one job, --kinds takes no other', async () => {

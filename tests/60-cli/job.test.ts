@@ -99,13 +99,21 @@ describe('uhop job run', () => {
     expect(second.code).toBe(0);
   });
 
-  test('says so when the output of a completed job is gone', async () => {
+  test('writes the output of a completed job again, or says that it is gone and what to do', async () => {
     await using place = await folder();
     const spec = await matmulJob(place.path);
+    const output = join(place.path, 'c.npy');
     await uhop(['job', 'run', spec], { cwd: place.path });
-    await rm(join(place.path, 'c.npy'));
+    const hash = await sha256(output);
+    await rm(output);
+    expect((await uhop(['job', 'run', spec], { cwd: place.path })).code).toBe(0);
+    expect(await sha256(output)).toBe(hash);
+
+    await rm(output);
+    await rm(join(place.path, '.uhop', 'blobs'), { recursive: true });
     const { code, stderr } = await uhop(['job', 'run', spec], { cwd: place.path });
-    expect(stderr).toContain(`${join(place.path, 'c.npy')} is gone`);
+    expect(stderr).toContain(`${output} is gone or changed since`);
+    expect(stderr).toContain('hint: give the spec a "nonce" to compute it anew');
     expect(code).toBe(1);
   });
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type JobSpec, runJob, submitJob } from 'uhop';
-import { openStore } from 'uhop/dhp';
+import { openStore, type Store } from 'uhop/dhp';
 import { scratch } from './jobs.ts';
 import { writeNpy } from './npy.ts';
 import { randomFloats } from './numbers.ts';
@@ -14,7 +14,8 @@ export interface SampleJob {
   readonly reference: Buffer;
   /** The number of its tiles. */
   readonly tiles: number;
-  submit(changes?: Partial<JobSpec>): Promise<string>;
+  /** Into that store unless another is given. */
+  submit(changes?: Partial<JobSpec>, store?: Store): Promise<string>;
   /** The output file; null when there is none. */
   output(): Buffer | null;
   /** Temporary files beside the output. */
@@ -43,9 +44,9 @@ export async function sampleJob(): Promise<SampleJob> {
     storeUrl,
     reference: readFileSync(join(folder, 'reference.npy')),
     tiles: plan.tiles,
-    submit: async (changes = {}) => {
-      await using store = await openStore(storeUrl);
-      return (await submitJob(store, { ...SPEC, ...changes }, { cwd: folder })).id;
+    submit: async (changes = {}, given) => {
+      await using own = given === undefined ? await openStore(storeUrl) : null;
+      return (await submitJob((given ?? own)!, { ...SPEC, ...changes }, { cwd: folder })).id;
     },
     output: () => (readdirSync(folder).includes('c.npy') ? readFileSync(join(folder, 'c.npy')) : null),
     leftovers: () => readdirSync(folder).filter((name) => name.endsWith('.tmp')),

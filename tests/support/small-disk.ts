@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { appendFileSync, statfsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { TestContext } from 'vitest';
 import { tempDir } from './handoffs.ts';
 
 /** A file system of its own of `bytes` bytes, to be filled; or in one sentence why there is none. */
@@ -12,7 +13,7 @@ export interface SmallDisk extends AsyncDisposable {
   makeRoom(): Promise<void>;
 }
 
-export async function smallDisk(bytes: number): Promise<SmallDisk | string> {
+async function smallDisk(bytes: number): Promise<SmallDisk | string> {
   const directory = await tempDir();
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', directory.path], {
     encoding: 'utf8',
@@ -30,8 +31,17 @@ export async function smallDisk(bytes: number): Promise<SmallDisk | string> {
     },
     makeRoom: () => rm(ballast),
     async [Symbol.asyncDispose]() {
-      spawnSync('umount', [directory.path]);
+      // Lazily: a heartbeat thread that waits for the next claim still has its store open.
+      spawnSync('umount', ['--lazy', directory.path]);
       await directory[Symbol.asyncDispose]();
     },
   };
+}
+
+/** The same for a test, which is skipped, and says so, where there can be none. */
+export async function mountedDisk(bytes: number, { skip }: TestContext): Promise<SmallDisk> {
+  const disk = await smallDisk(bytes);
+  if (typeof disk !== 'string') return disk;
+  console.warn(disk);
+  return skip(disk);
 }

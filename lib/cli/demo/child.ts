@@ -61,6 +61,11 @@ export class Child<Event extends { readonly type: string }> implements AsyncDisp
     return this.#diedOf;
   }
 
+  /** Every event so far that `wanted` accepts. */
+  all(wanted: (event: Event) => boolean): readonly Event[] {
+    return this.#heard.map(({ event }) => event).filter(wanted);
+  }
+
   /** The latest event so far that `wanted` accepts. */
   latest(wanted: (event: Event) => boolean): Heard<Event> | undefined {
     return this.#heard.findLast(({ event }) => wanted(event));

@@ -14,7 +14,7 @@ export interface Share {
   readonly computed: number;
   /** Tiles it found done and did not compute. */
   readonly reused: number;
-  /** Tiles another worker had begun and lost, and this one computed again. */
+  /** Tiles that another worker was heard to begin and did not make safe, and this one computed. */
   readonly redone: number;
   readonly seconds: number;
 }
@@ -78,6 +78,7 @@ export async function interruptedRun(setting: Setting): Promise<InterruptedRun> 
   await second.kill('SIGTERM');
   await supervisor.kill('SIGTERM');
   const [mine = 0, theirs = 0] = await tilesByClaim(store, id);
+  const begunTiles = new Set(tilesOf(first, 'tile-started'));
   return {
     tiles,
     first: { pid: first.pid, computed: mine, reused: 0, redone: 0, seconds: (killedAt - begun.at) / 1000 },
@@ -85,7 +86,7 @@ export async function interruptedRun(setting: Setting): Promise<InterruptedRun> 
       pid: second.pid,
       computed: theirs,
       reused: reusedIn(resumed.event),
-      redone: mine < tiles ? 1 : 0,
+      redone: tilesOf(second, 'tile').filter((index) => begunTiles.has(index)).length,
       seconds: (end.at - resumed.at) / 1000,
     },
     diedOf: first.diedOf,
@@ -146,6 +147,11 @@ async function tilesByClaim(store: string, id: string): Promise<readonly number[
   const counts = new Map<string, number>();
   for (const { fence } of await opened.checkpoints(id)) counts.set(fence, (counts.get(fence) ?? 0) + 1);
   return [...counts.values()];
+}
+
+/** The tiles of a worker's events of this type. */
+function tilesOf(child: Worker, type: 'tile-started' | 'tile'): readonly number[] {
+  return child.all((event) => event.type === type).map((event) => (event as { readonly index: number }).index);
 }
 
 /** On a fast machine a small job may be over before the signal comes. */

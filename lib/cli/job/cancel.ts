@@ -3,7 +3,7 @@ import { outputOf } from '../output.ts';
 import { openExisting, resolveId, storeOption } from '../store.ts';
 
 const EXAMPLES = `
-A worker that is on it stops at its next write. The job stays in the store, with the tiles it had.
+A worker that is on it stops within a heartbeat. The job stays in the store, with the tiles it had.
 
 Examples:
   uhop job cancel h1_3f9c`;

@@ -1,8 +1,7 @@
 import { Command } from 'commander';
-import { jobStatus } from '../../jobs/index.ts';
 import { plural } from '../format.ts';
 import { outputOf } from '../output.ts';
-import { everyJob, openExisting, shortId, storeOption } from '../store.ts';
+import { everyStatus, openExisting, shortId, storeOption } from '../store.ts';
 
 const EXAMPLES = `
 Examples:
@@ -22,12 +21,11 @@ async function dlq(options: { readonly store: string }, command: Command): Promi
   const output = outputOf(command);
   await using store = await openExisting(options.store);
   let dead = 0;
-  for await (const { id } of everyJob(store, { state: 'dead' })) {
-    const job = await jobStatus(store, id);
+  for await (const job of everyStatus(store, { state: 'dead' }, output)) {
     dead += 1;
     output.document(job);
     output.data(
-      `${output.style('bold', shortId(id))}  ${job.op}  ${output.style('red', job.reason ?? 'dead')} after ${plural(job.attempts, 'attempt')}, ` +
+      `${output.style('bold', shortId(job.id))}  ${job.op}  ${output.style('red', job.reason ?? 'dead')} after ${plural(job.attempts, 'attempt')}, ` +
         `${job.tiles.done} of ${job.tiles.total} tiles done`,
     );
     if (job.error) output.data(`               ${job.error.message} [${job.error.code}]`);

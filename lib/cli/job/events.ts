@@ -20,8 +20,13 @@ export function eventView(output: Output): EventView {
           line.note(`${shortId(event.id)}: ${plural(event.tiles, 'tile')}${reuse(event.reused)}`);
           line.begin(event.reused);
           break;
+        case 'tile-started':
+          break;
         case 'tile':
           line.update({ done: event.done, total: event.of, path: event.path });
+          break;
+        case 'waiting':
+          line.note(`the store cannot be worked with now: ${event.error.message} [${event.error.code}]; trying again`);
           break;
         default:
           line.note(sentence(event));
@@ -55,7 +60,7 @@ function reuse(reused: number): string {
   return reused === 0 ? '' : `, ${reused} of them done before and reused`;
 }
 
-function sentence(event: Exclude<JobEvent, { type: 'started' | 'tile' }>): string {
+function sentence(event: Exclude<JobEvent, { type: 'started' | 'tile-started' | 'tile' | 'waiting' }>): string {
   const job = shortId(event.id);
   switch (event.type) {
     case 'tile-damaged':

@@ -1,8 +1,8 @@
 import { Command, Option } from 'commander';
 import type { State } from '../../dhp/types.ts';
-import { type JobStatus, jobStatus } from '../../jobs/index.ts';
+import type { JobStatus } from '../../jobs/index.ts';
 import { outputOf } from '../output.ts';
-import { everyJob, openExisting, shortId, storeOption } from '../store.ts';
+import { everyStatus, openExisting, shortId, storeOption } from '../store.ts';
 import { table } from '../table.ts';
 
 const STATES: readonly State[] = ['pending', 'claimed', 'orphaned', 'completed', 'dead', 'cancelled'];
@@ -26,8 +26,7 @@ async function list(options: { readonly store: string; readonly state?: State },
   const output = outputOf(command);
   await using store = await openExisting(options.store);
   const jobs: JobStatus[] = [];
-  for await (const { id } of everyJob(store, options.state ? { state: options.state } : {})) {
-    const job = await jobStatus(store, id);
+  for await (const job of everyStatus(store, options.state ? { state: options.state } : {}, output)) {
     output.document(job);
     jobs.push(job);
   }

@@ -1,7 +1,6 @@
-import { stat } from 'node:fs/promises';
 import { Command } from 'commander';
 import { openStore } from '../../dhp/index.ts';
-import { type JobEvent, type JobOutcome, type JobResult, runJob, submitJob } from '../../jobs/index.ts';
+import { type JobEvent, type JobOutcome, runJob, submitJob } from '../../jobs/index.ts';
 import { EXIT, Failure } from '../failure.ts';
 import { type Output, outputOf } from '../output.ts';
 import { interruptible } from '../signals.ts';
@@ -40,7 +39,7 @@ async function run(path: string, flags: WorkFlags & { readonly store: string }, 
   const outcome = await watched(output, (onEvent) =>
     runJob(store, id, { ...runOptions(flags), onEvent, signal: interrupt.signal }),
   );
-  await conclude(outcome, output, interrupt.signal);
+  conclude(outcome, output, interrupt.signal);
 }
 
 type OnEvent = (event: JobEvent) => void;
@@ -53,11 +52,10 @@ async function watched(output: Output, job: (onEvent: OnEvent) => Promise<JobOut
   });
 }
 
-async function conclude(outcome: JobOutcome, output: Output, interrupt: AbortSignal): Promise<void> {
+function conclude(outcome: JobOutcome, output: Output, interrupt: AbortSignal): void {
   const job = shortId(outcome.id);
   switch (outcome.outcome) {
     case 'completed':
-      await assertThere(outcome.result);
       output.data(describeResult(outcome.result));
       return;
     case 'released':
@@ -79,15 +77,4 @@ async function conclude(outcome: JobOutcome, output: Output, interrupt: AbortSig
         `\`uhop job requeue ${job} --attempts N\` lets it go on`,
       );
   }
-}
-
-/** A job that was completed before answers at once, also when its output was moved away since. */
-async function assertThere({ output, bytes }: JobResult): Promise<void> {
-  const found = await stat(output).catch(() => null);
-  if (found?.size === bytes) return;
-  throw new Failure(
-    'E_OUTPUT',
-    `the job was completed, but ${output} is ${found ? `${found.size} bytes long instead of ${bytes}` : 'gone'} since`,
-    'give the spec a "nonce" to compute it anew',
-  );
 }

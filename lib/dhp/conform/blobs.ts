@@ -1,6 +1,6 @@
 import { deepEqual, equal } from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { type ConformanceCase, refusal } from './bench.ts';
+import { claimed, type ConformanceCase, nextRecord, refusal, tokenOf } from './bench.ts';
 
 export const blobs: readonly ConformanceCase[] = [
   {
@@ -60,6 +60,23 @@ export const blobs: readonly ConformanceCase[] = [
       await store.collect(async () => true, 0);
       await store.collect(async (sha256) => sha256 === named.sha256, 3600 * 1000);
       deepEqual([await store.has(named.sha256), await store.has(young.sha256)], [true, true]);
+    },
+  },
+  {
+    name: 'a blob is named from the checkpoint that names it on, also when that is set aside',
+    async run(open) {
+      const store = await open();
+      const [blob, other] = [await store.blobs.put(randomBytes(10)), await store.blobs.put(randomBytes(11))];
+      const named = async (): Promise<boolean[]> => [
+        await store.isNamed(blob.sha256),
+        await store.isNamed(other.sha256),
+      ];
+      const handoff = await claimed(store);
+      deepEqual(await named(), [false, false]);
+      await store.checkpoint(tokenOf(handoff), nextRecord(handoff, { blobs: [{ name: 'tile', ...blob }] }));
+      deepEqual(await named(), [true, false]);
+      await store.quarantine(tokenOf(handoff), 1, 'set aside');
+      deepEqual(await named(), [true, false]);
     },
   },
 ];

@@ -151,7 +151,7 @@ export const chain: readonly ConformanceCase[] = [
       let handoff = await claimed(store);
       const token = tokenOf(handoff);
       for (const _ of [1, 2, 3]) handoff = await advanced(store, handoff);
-      await unchanged(store, handoff.id, () => refusal('E_SEQUENCE', store.quarantine(token, 2, 'not the newest')));
+      await unchanged(store, handoff.id, () => refusal('E_SEQUENCE', store.quarantine(token, 4, 'not there')));
       const back = await store.quarantine(token, 3, 'its blob cannot be read');
       const [first, second] = await store.checkpoints(handoff.id);
       deepEqual([back.seq, back.head], [2, second?.hash]);
@@ -165,6 +165,22 @@ export const chain: readonly ConformanceCase[] = [
       const again = await advanced(store, start, { state: 'another way' });
       deepEqual([again.seq, (await store.lastCheckpoint(handoff.id))?.state], [1, 'another way']);
       equal((await historyOf(store, handoff.id)).filter((type) => type === 'quarantined').length, 3);
+    },
+  },
+  {
+    name: 'a checkpoint quarantined in the middle takes all after it along, as one event',
+    async run(open) {
+      const store = await open();
+      const start = await claimed(store);
+      let handoff = start;
+      for (const _ of [1, 2, 3, 4]) handoff = await advanced(store, handoff);
+      const [first] = await store.checkpoints(handoff.id);
+      const back = await store.quarantine(tokenOf(start), 2, 'it cannot be read');
+      deepEqual([back.seq, back.head], [1, first?.hash]);
+      deepEqual(await store.checkpoints(handoff.id), [first]);
+      equal((await historyOf(store, handoff.id)).filter((type) => type === 'quarantined').length, 1);
+      equal((await advanced(store, back, { state: 'another way' })).seq, 2);
+      equal((await store.checkpoints(handoff.id)).length, 2);
     },
   },
   {

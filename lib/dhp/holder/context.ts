@@ -4,7 +4,7 @@ import { sealRecord } from '../protocol/record.ts';
 import { trigger } from '../trigger.ts';
 import type { BlobRef, CheckpointRecord, Handoff, Json, Store, Token, Usage } from '../types.ts';
 import { HeldLease } from './lease.ts';
-import { type Restored, restore } from './restore.ts';
+import { type Restored, type RestoredChain, restore, restoreChain } from './restore.ts';
 import type { Seat } from './seat.ts';
 
 export interface CheckpointOptions {
@@ -160,6 +160,14 @@ export class ClaimContext implements AsyncDisposable {
     return this.#inTurn(() => {
       this.#uncertain = true;
       return restore(this.#store, this.#token);
+    });
+  }
+
+  /** Every checkpoint, for work whose state is the whole chain; from a damaged one on, the chain is quarantined. */
+  restoreChain(): Promise<RestoredChain> {
+    return this.#inTurn(() => {
+      this.#uncertain = true;
+      return restoreChain(this.#store, this.#token);
     });
   }
 

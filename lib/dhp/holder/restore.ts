@@ -9,6 +9,14 @@ export interface Restored {
   readonly blobs: ReadonlyMap<string, Uint8Array>;
 }
 
+/** All checkpoints that can be gone on from. */
+export interface RestoredChain {
+  /** The chain, from its first record. */
+  readonly records: readonly CheckpointRecord[];
+  /** Good records that stood behind a damaged one and went out of the chain with it. Their blobs are unnamed now. */
+  readonly cutOff: readonly CheckpointRecord[];
+}
+
 const BAD_CHECKPOINT: ReadonlySet<string> = new Set(['E_BLOB_MISSING', 'E_BLOB_CORRUPT', 'E_CHECKPOINT_CORRUPT']);
 
 async function readBlobs(store: Store, record: CheckpointRecord): Promise<Map<string, Uint8Array>> {
@@ -30,6 +38,26 @@ export async function restore(store: Store, token: Token): Promise<Restored | nu
     } catch (error) {
       if (!(error instanceof DhpError) || !BAD_CHECKPOINT.has(error.code)) throw error;
       await store.quarantine(token, record.seq, error.message);
+    }
+  }
+}
+
+/**
+ * Reads the whole chain. At a damaged record it is cut, once for all: the first of them and everything behind it is
+ * quarantined. What stood behind the last one is handed back as cut off, for a holder to whom each record is worth something.
+ */
+export async function restoreChain(store: Store, { id, fence }: Token): Promise<RestoredChain> {
+  let damage: DhpError | null = null;
+  for (let from = 1; ; ) {
+    try {
+      const records = await store.checkpoints(id, from);
+      if (damage === null) return { records, cutOff: [] };
+      await store.quarantine({ id, fence }, damage.details['seq'] as number, damage.message);
+      return { records: await store.checkpoints(id), cutOff: records };
+    } catch (error) {
+      if (!(error instanceof DhpError) || error.code !== 'E_CHECKPOINT_CORRUPT') throw error;
+      damage ??= error;
+      from = (error.details['seq'] as number) + 1;
     }
   }
 }

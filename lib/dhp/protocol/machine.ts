@@ -7,7 +7,7 @@
  * claimed    One holder owns it, by (id, fence). Only a write that presents the present fence counts; any other gets
  *            `LeaseLost` with the state and fence of now. `heartbeat` raises the counter, and nothing else shows life.
  *            `checkpoint` appends the next link of the chain and adds up usage; if that crosses a cap the link is kept and
- *            the handoff parked. `quarantine` takes the newest link off again: the holder found it unusable. `complete`
+ *            the handoff parked. `quarantine` takes links off its end again, from one that the holder found unusable. `complete`
  *            ends it. The holder gives it up by `release` (an interruption is no failure: the attempt is refunded, the
  *            release counted) or `fail`; it is taken away by `orphan`, on the observed fence.
  *
@@ -145,11 +145,9 @@ function append(handoff: Handoff, { record, stored, problem }: EventOf<'checkpoi
 }
 
 function setAside(handoff: Handoff, event: EventOf<'quarantine'>): Outcome {
-  if (event.seq !== handoff.seq || handoff.seq === 0) {
-    return refused('E_SEQUENCE', `only the newest checkpoint of ${handoff.id}, ${handoff.seq}, can be quarantined`, {
-      seq: handoff.seq,
-      head: handoff.head,
-    });
+  if (event.seq < 1 || event.seq > handoff.seq) {
+    const message = `${handoff.id} has no checkpoint ${event.seq} to quarantine: its newest is ${handoff.seq}`;
+    return refused('E_SEQUENCE', message, { seq: handoff.seq, head: handoff.head });
   }
   return changed(rewound(handoff, event.previous), quarantined(event));
 }

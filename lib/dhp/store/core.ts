@@ -205,6 +205,10 @@ export class CoreStore implements Store {
     });
   }
 
+  async isNamed(blob: string): Promise<boolean> {
+    return this.#read((rows) => rows.isNamed(blob));
+  }
+
   async events(afterN = 0, limit = 1000): Promise<readonly EventRecord[]> {
     checkLimit(limit);
     return this.#read((rows) => rows.events(afterN, limit));

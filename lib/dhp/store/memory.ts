@@ -31,6 +31,7 @@ class MemoryRows implements Rows {
   readonly #handoffs = new Map<string, Handoff>();
   readonly #chains = new Map<string, (CheckpointRow & { readonly text: string })[]>();
   readonly #quarantined: (CheckpointRow & { readonly id: string })[] = [];
+  readonly #named = new Set<string>();
   readonly #events: EventRecord[] = [];
   #leader: LeaderRow | null = null;
 
@@ -69,12 +70,17 @@ class MemoryRows implements Rows {
 
   append(record: CheckpointRecord): void {
     this.#chain(record.id).push({ seq: record.seq, hash: record.hash, text: canonical(record) });
+    for (const { sha256 } of record.blobs) this.#named.add(sha256);
   }
 
-  setAside(id: string, seq: number): void {
+  isNamed(sha256: string): boolean {
+    return this.#named.has(sha256);
+  }
+
+  setAside(id: string, fromSeq: number): void {
     const chain = this.#chain(id);
-    const index = chain.findIndex((row) => row.seq === seq);
-    this.#quarantined.push(...chain.splice(index, 1).map((row) => ({ ...row, id })));
+    const index = chain.findIndex((row) => row.seq === fromSeq);
+    this.#quarantined.push(...chain.splice(index).map((row) => ({ ...row, id })));
   }
 
   newest(id: string): CheckpointRow | null {

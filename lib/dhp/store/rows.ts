@@ -27,8 +27,10 @@ export interface Rows {
   leases(after: string, limit: number): readonly LeaseRow[];
 
   append(record: CheckpointRecord): void;
-  /** Takes a checkpoint out of the chain and keeps it for inspection. */
-  setAside(id: string, seq: number): void;
+  /** Whether a checkpoint ever named this blob. */
+  isNamed(sha256: string): boolean;
+  /** Takes the checkpoints from this one on out of the chain and keeps them for inspection. */
+  setAside(id: string, fromSeq: number): void;
   newest(id: string): CheckpointRow | null;
   hashAt(id: string, seq: number): string | null;
   chain(id: string, fromSeq: number): readonly CheckpointRow[];

@@ -119,7 +119,8 @@ function storeError(error: unknown): unknown {
     );
   }
   if (isBusy(error)) {
-    return new DhpError('E_STORE', `the store was locked by others for ${PATIENCE_MS / 1000} s: ${message}`, {}, error);
+    const waited = `the store was locked by others for ${PATIENCE_MS / 1000} s`;
+    return new DhpError('E_STORE', `${waited}: ${message}`, { busy: true }, error);
   }
   return code === '' ? error : new DhpError('E_STORE', `the store failed: ${message} (${code})`, {}, error);
 }

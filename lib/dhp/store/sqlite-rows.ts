@@ -1,46 +1,12 @@
 import type Database from 'better-sqlite3';
-import { wallLeft } from '../protocol/budget.ts';
+import { DhpError } from '../errors.ts';
 import { canonical } from '../protocol/canonical.ts';
 import type { Emitted } from '../protocol/events.ts';
-import { intentIdOf, readIntent, type SealedIntent } from '../protocol/ids.ts';
-import type {
-  CheckpointRecord,
-  EventRecord,
-  Grant,
-  Handoff,
-  Holder,
-  LeaseRow,
-  Lease,
-  ListFilter,
-  State,
-  Usage,
-} from '../types.ts';
+import type { SealedIntent } from '../protocol/ids.ts';
+import type { CheckpointRecord, EventRecord, Handoff, LeaseRow, ListFilter } from '../types.ts';
 import type { CheckpointRow, LeaderRow, Rows } from './rows.ts';
+import { COLUMNS, type Row, toCheckpoint, toEvent, toHandoff, toLease, toRow } from './sqlite-format.ts';
 
-type Row = Record<string, unknown>;
-
-const COLUMNS = [
-  'state',
-  'reason',
-  'fence',
-  'attempts',
-  'releases',
-  'attempts_without_progress',
-  'granted',
-  'seq',
-  'head',
-  'usage',
-  'wall_left_ms',
-  'holder',
-  'lease',
-  'counter',
-  'result',
-  'result_hash',
-  'error',
-  'created_at',
-  'updated_at',
-  'claimed_at',
-];
 const SELECT = 'SELECT handoffs.*, intents.body AS intent FROM handoffs JOIN intents USING (id)';
 
 /** The tables in SQLite. The connection reads integers as bigint, so a fence is exact beyond 2^53. */
@@ -76,39 +42,40 @@ export class SqliteRows implements Rows {
   }
 
   list({ state, taskKind, limit, after }: ListFilter): readonly Handoff[] {
-    const rows = this.#all(
+    const rows = this.#statement(
       `${SELECT}
        WHERE (@states IS NULL OR state IN (SELECT value FROM json_each(@states)))
          AND (@kind IS NULL OR intents.task_kind = @kind)
          AND (@after IS NULL OR (created_at, id) > (SELECT created_at, id FROM handoffs WHERE id = @after))
-       ORDER BY created_at, id LIMIT @limit`,
-      {
-        states: state === undefined ? null : JSON.stringify([state].flat()),
-        kind: taskKind ?? null,
-        after: after ?? null,
-        limit: limit ?? -1,
-      },
-    );
-    return rows.filter(isIntact).map(toHandoff);
+       ORDER BY created_at, id`,
+    ).iterate({
+      states: state === undefined ? null : JSON.stringify([state].flat()),
+      kind: taskKind ?? null,
+      after: after ?? null,
+    });
+    return firstOf(readable(rows as Iterable<Row>, toHandoff), limit);
   }
 
   leases(after: string, limit: number): readonly LeaseRow[] {
-    const rows = this.#all(
+    const rows = this.#statement(
       `SELECT id, fence, counter, lease, holder, claimed_at, wall_left_ms FROM handoffs
-       WHERE state = 'claimed' AND id > ? ORDER BY id LIMIT ?`,
-      after,
-      limit,
-    );
-    return rows.map(toLease);
+       WHERE state = 'claimed' AND id > ? ORDER BY id`,
+    ).iterate(after);
+    return firstOf(readable(rows as Iterable<Row>, toLease), limit);
   }
 
   append(record: CheckpointRecord): void {
     const { id, seq, hash } = record;
     this.#run('INSERT INTO checkpoints (id, seq, hash, body) VALUES (?, ?, ?, ?)', id, seq, hash, canonical(record));
+    for (const { sha256 } of record.blobs) this.#run('INSERT OR IGNORE INTO blob_names (sha256) VALUES (?)', sha256);
   }
 
-  setAside(id: string, seq: number): void {
-    this.#run('UPDATE checkpoints SET quarantined = 1 WHERE id = ? AND seq = ? AND quarantined = 0', id, seq);
+  isNamed(sha256: string): boolean {
+    return this.#get('SELECT 1 FROM blob_names WHERE sha256 = ?', sha256) !== undefined;
+  }
+
+  setAside(id: string, fromSeq: number): void {
+    this.#run('UPDATE checkpoints SET quarantined = 1 WHERE id = ? AND seq >= ? AND quarantined = 0', id, fromSeq);
   }
 
   newest(id: string): CheckpointRow | null {
@@ -190,98 +157,22 @@ export class SqliteRows implements Rows {
   }
 }
 
-function toRow(handoff: Handoff): Row {
-  return {
-    state: handoff.state,
-    reason: handoff.reason,
-    fence: handoff.fence,
-    attempts: handoff.attempts,
-    releases: handoff.releases,
-    attempts_without_progress: handoff.attemptsWithoutProgress,
-    granted: JSON.stringify(handoff.granted),
-    seq: handoff.seq,
-    head: handoff.head,
-    usage: JSON.stringify(handoff.usage),
-    wall_left_ms: wallLeft(handoff),
-    holder: textOrNull(handoff.holder),
-    lease: textOrNull(handoff.lease),
-    counter: handoff.counter,
-    // The hash, not the value, says whether there is a result: a result may be null.
-    result: handoff.resultHash === null ? null : JSON.stringify(handoff.result),
-    result_hash: handoff.resultHash,
-    error: textOrNull(handoff.error),
-    created_at: handoff.createdAt,
-    updated_at: handoff.updatedAt,
-    claimed_at: handoff.claimedAt,
-  };
+/** Rows as far as they can be read. A damaged one hides no other and takes no place in a page: one that is not full is the last. */
+function* readable<T>(rows: Iterable<Row>, read: (row: Row) => T): Generator<T> {
+  for (const row of rows) {
+    let value: T;
+    try {
+      value = read(row);
+    } catch (error) {
+      if (error instanceof DhpError) continue;
+      throw error;
+    }
+    yield value;
+  }
 }
 
-function isIntact(row: Row): boolean {
-  return intentIdOf(row['intent'] as string) === row['id'];
-}
-
-function toHandoff(row: Row): Handoff {
-  const id = row['id'] as string;
-  return {
-    id,
-    intent: readIntent(id, row['intent'] as string),
-    state: row['state'] as State,
-    reason: row['reason'] as string | null,
-    fence: row['fence'] as bigint,
-    attempts: Number(row['attempts']),
-    releases: Number(row['releases']),
-    attemptsWithoutProgress: Number(row['attempts_without_progress']),
-    granted: parsed<Required<Grant>>(row['granted']),
-    seq: Number(row['seq']),
-    head: row['head'] as string,
-    usage: parsed<Usage>(row['usage']),
-    holder: parsed<Holder | null>(row['holder']),
-    lease: parsed<Lease | null>(row['lease']),
-    counter: Number(row['counter']),
-    result: parsed(row['result']),
-    resultHash: row['result_hash'] as string | null,
-    error: parsed(row['error']),
-    createdAt: Number(row['created_at']),
-    updatedAt: Number(row['updated_at']),
-    claimedAt: numberOrNull(row['claimed_at']),
-  };
-}
-
-function toLease(row: Row): LeaseRow {
-  return {
-    id: row['id'] as string,
-    fence: row['fence'] as bigint,
-    counter: Number(row['counter']),
-    lease: parsed<Lease>(row['lease']),
-    holder: parsed<Holder>(row['holder']),
-    claimedAt: Number(row['claimed_at']),
-    wallLeftMs: numberOrNull(row['wall_left_ms']),
-  };
-}
-
-function toCheckpoint(row: Row): CheckpointRow {
-  return { seq: Number(row['seq']), hash: row['hash'] as string, text: row['body'] };
-}
-
-function toEvent(row: Row): EventRecord {
-  return {
-    n: Number(row['n']),
-    id: row['id'] as string,
-    type: row['type'] as string,
-    fence: String(row['fence']),
-    at: Number(row['at']),
-    data: parsed(row['data']),
-  };
-}
-
-function parsed<T>(text: unknown): T {
-  return (text === null ? null : JSON.parse(text as string)) as T;
-}
-
-function textOrNull(value: unknown): string | null {
-  return value === null ? null : JSON.stringify(value);
-}
-
-function numberOrNull(value: unknown): number | null {
-  return value === null ? null : Number(value);
+function firstOf<T>(values: Iterable<T>, limit = Number.POSITIVE_INFINITY): T[] {
+  const first: T[] = [];
+  for (const value of values) if (first.push(value) >= limit) break;
+  return first;
 }

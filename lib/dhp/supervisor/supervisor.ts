@@ -155,7 +155,7 @@ export class Supervisor implements AsyncDisposable {
     this.#onEvent({ type: 'forgot', gapMs });
   }
 
-  /** Beside the sweeps, which must not wait for a walk over every chain. */
+  /** Beside the sweeps, which must not wait for a walk over every blob. */
   #collectInTime(): void {
     if (this.#term === null || this.#collecting !== null || monotonicMs() < this.#collectAt) return;
     this.#collecting = collectBlobs(this.#store)

@@ -45,6 +45,10 @@ CREATE TABLE checkpoints (
 
 CREATE UNIQUE INDEX checkpoints_chain ON checkpoints (id, seq) WHERE quarantined = 0;
 
+CREATE TABLE blob_names (
+  sha256 TEXT PRIMARY KEY
+) WITHOUT ROWID;
+
 CREATE TABLE events (
   n INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL,
