@@ -3,6 +3,7 @@
  * The arithmetic of a path is fixed by its kernel and instruction set: the same bits on every host that offers it,
  * whatever the number of threads.
  */
+import { onAbort } from './cpu/abort.ts';
 import { type Kernel, secondsOf, workOf } from './cpu/cost.ts';
 import { type Cpu, examine } from './cpu/probe.ts';
 import { shapeNumbers } from './cpu/shape.ts';
@@ -24,16 +25,19 @@ const INLINE_SECONDS = 1e-4;
 /** Taps beyond which the direct kernel does not go. */
 const MOST_DIRECT_TAPS = 1024;
 
-/** One way to run calls, on one instruction set: the variant of each element type, by its index in the addon. */
+/** A kernel on one instruction set, for one op and element type. */
 interface Offer {
   readonly id: string;
   readonly kernel: Kernel;
   readonly isa: string;
-  readonly variants: ReadonlyMap<DType, number>;
+  /** Its index in the addon, and its name there. */
+  readonly variant: number;
+  readonly name: string;
 }
 
 interface State extends Cpu {
-  readonly offers: ReadonlyMap<string, Offer>;
+  /** By op and element type, the best instruction set first. */
+  readonly offers: ReadonlyMap<string, readonly Offer[]>;
 }
 
 let known: State | undefined;
@@ -46,29 +50,32 @@ function state(refresh = false): State {
   return known;
 }
 
-/** A convolution by way of packed panels runs on the gemm kernels. */
-const VARIANT_OP = { gemm: 'gemm', conv: 'gemm', depthwise: 'depthwise', relu: 'relu' } as const;
+/** The kernels of each op, and whose variants they run on: a convolution by way of packed panels runs on gemm's. */
+const KERNELS = [
+  ['matmul', 'gemm', 'gemm'],
+  ['conv2d', 'conv', 'gemm'],
+  ['conv2d', 'depthwise', 'depthwise'],
+  ['relu', 'relu', 'relu'],
+] as const;
 
-function offersOf({ addon, isas }: Cpu): ReadonlyMap<string, Offer> {
-  const offers = new Map<string, Offer>();
-  for (const kernel of Object.keys(VARIANT_OP) as Kernel[]) {
-    for (const isa of isas) {
-      const variants = new Map<DType, number>();
-      for (const [index, variant] of addon!.variants.entries()) {
-        if (variant.op === VARIANT_OP[kernel] && variant.isa === isa) variants.set(variant.dtype, index);
-      }
-      const id = `cpu:${kernel}-${isa}`;
-      offers.set(id, { id, kernel, isa, variants });
+function offersOf({ addon, isas }: Cpu): State['offers'] {
+  const offers = new Map<string, Offer[]>();
+  for (const [op, kernel, family] of KERNELS) {
+    for (const [variant, { op: of, dtype, isa, name }] of (addon?.variants ?? []).entries()) {
+      if (of !== family || !isas.includes(isa)) continue;
+      const key = keyOf(op, dtype);
+      offers.set(key, [...(offers.get(key) ?? []), { id: `cpu:${kernel}-${isa}`, kernel, isa, variant, name }]);
     }
   }
   return offers;
 }
 
-function computes({ kernel, variants }: Offer, call: Call): boolean {
-  if (!variants.has(call.dtype)) return false;
-  if (kernel === 'relu' || kernel === 'gemm') return call.op === (kernel === 'gemm' ? 'matmul' : 'relu');
-  if (call.op !== 'conv2d') return false;
-  return kernel === 'conv' || isDepthwise(call);
+const keyOf = (op: Call['op'], dtype: DType): string => `${op} ${dtype}`;
+
+function offersFor(call: Call): readonly Offer[] {
+  const offers = state().offers.get(keyOf(call.op, call.dtype)) ?? [];
+  const direct = call.op !== 'conv2d' || isDepthwise(call);
+  return direct ? offers : offers.filter(({ kernel }) => kernel !== 'depthwise');
 }
 
 /** What the direct kernel does: one input channel per group, and with interleaved channels one output channel too. */
@@ -77,37 +84,25 @@ function isDepthwise({ C, O, KH, KW, groups, layout }: Conv2dCall): boolean {
   return C > 0 && groups === C && (layout === 'nchw' || O === C) && small;
 }
 
-function nameOf(variant: number): string {
-  return state().addon!.variants[variant]!.name;
-}
-
 function pathsOf(call: Call): readonly Path[] {
-  const { offers, threads } = state();
+  const { threads } = state();
   const work = workOf(call);
-  const paths: Path[] = [];
-  for (const offer of offers.values()) {
-    if (!computes(offer, call)) continue;
-    const { id, kernel, isa, variants } = offer;
-    const seconds = secondsOf(work, kernel, isa, threads);
-    const inline = kernel === 'relu' || secondsOf(work, kernel, isa, 1) < INLINE_SECONDS;
-    paths.push({
-      id,
-      backend: 'cpu',
-      seconds,
-      source: 'estimate',
-      inline,
-      isa,
-      kernel: nameOf(variants.get(call.dtype)!),
-    });
-  }
-  return paths.sort((left, right) => left.seconds - right.seconds);
+  return offersFor(call).map(({ id, kernel, isa, name }) => ({
+    id,
+    backend: 'cpu',
+    seconds: secondsOf(work, kernel, isa, threads),
+    source: 'estimate',
+    inline: kernel === 'relu' || secondsOf(work, kernel, isa, 1) < INLINE_SECONDS,
+    isa,
+    kernel: name,
+  }));
 }
 
 type AddonCall = Parameters<Addon['runSync']>;
 
 function bind(path: Path, call: Call, operands: Operands): { addon: Addon; bound: AddonCall } {
-  const { addon, threads, offers } = state();
-  const variant = offers.get(path.id)?.variants.get(call.dtype);
+  const { addon, threads } = state();
+  const variant = offersFor(call).find(({ id }) => id === path.id)?.variant;
   if (!addon || variant === undefined) {
     throw new UhopError('E_BACKEND_UNAVAILABLE', `${path.id} does not compute ${call.dtype} ${call.op} here`);
   }
@@ -115,17 +110,23 @@ function bind(path: Path, call: Call, operands: Operands): { addon: Addon; bound
   return { addon, bound: [variant, threads, shapeNumbers(call), x!, w, operands.bias, operands.out] };
 }
 
-function outOfMemory(call: Call, path: Path): UhopError {
-  return new UhopError('E_OUT_OF_MEMORY', `${call.op}: no memory for the workspace of ${path.id}`, { path: path.id });
+function outOfMemory(call: Call, path: Path, cause?: Error): UhopError {
+  const why = cause?.message ?? 'the workspace of the call cannot be allocated';
+  return new UhopError('E_OUT_OF_MEMORY', `${call.op}: ${path.id}: ${why}`, { path: path.id }, cause);
+}
+
+/** Calls into the addon; what it throws for lack of memory or threads becomes an error of ours. */
+function native<T>(call: Call, path: Path, enter: () => T): T {
+  try {
+    return enter();
+  } catch (error) {
+    throw (error as { code?: string }).code === 'E_OUT_OF_MEMORY' ? outOfMemory(call, path, error as Error) : error;
+  }
 }
 
 function runSync(path: Path, call: Call, operands: Operands): void {
   const { addon, bound } = bind(path, call, operands);
-  try {
-    addon.runSync(...bound);
-  } catch (error) {
-    throw (error as { code?: string }).code === 'E_OUT_OF_MEMORY' ? outOfMemory(call, path) : error;
-  }
+  native(call, path, () => addon.runSync(...bound));
 }
 
 function aborted(call: Call, signal: AbortSignal): UhopError {
@@ -137,13 +138,13 @@ async function run(path: Path, call: Call, operands: Operands, { signal }: RunCo
   if (path.inline) return runSync(path, call, operands);
   const { addon, bound } = bind(path, call, operands);
   return new Promise((resolve, reject) => {
-    const cancel = (): void => addon.cancel(ticket);
-    const ticket = addon.run(...bound, (outcome) => {
-      signal?.removeEventListener('abort', cancel);
+    const done = (outcome: number): void => {
+      stopListening?.();
       if (outcome === 0) resolve();
       else reject(outcome === 1 && signal ? aborted(call, signal) : outOfMemory(call, path));
-    });
-    signal?.addEventListener('abort', cancel, { once: true });
+    };
+    const ticket = native(call, path, () => addon.run(...bound, done));
+    const stopListening = signal && onAbort(signal, () => addon.cancel(ticket));
   });
 }
 

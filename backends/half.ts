@@ -1,5 +1,7 @@
 /** IEEE binary16 and bfloat16 as bits in a `Uint16Array`: rounding to nearest even, subnormals, infinities and NaN kept. */
 
+import { UhopError } from './contract.ts';
+
 export type HalfType = 'f16' | 'bf16';
 
 /** Bits of the stored fraction, and the exponent bias. */
@@ -40,12 +42,31 @@ export function fromBits(bits: number, type: HalfType): number {
   return sign * (digits + (1 << fraction)) * 2 ** (exponent - bias - fraction);
 }
 
-/** Numbers to f16 or bf16 bits, each rounded to nearest even; what is too large becomes an infinity. */
-export function encodeHalf(values: ArrayLike<number>, type: HalfType): Uint16Array {
-  return Uint16Array.from(values, (value) => toBits(value, type));
+function checkType(type: unknown): void {
+  if (type === 'f16' || type === 'bf16') return;
+  throw new UhopError('E_DTYPE', `half precision is 'f16' or 'bf16', got ${String(type)}`);
 }
 
-/** f16 or bf16 bits to numbers, exact. */
+/**
+ * Numbers to f16 or bf16 bits, each rounded to nearest even; what is too large becomes an infinity.
+ *
+ * @throws UhopError `E_DTYPE` for another type.
+ */
+export function encodeHalf(values: ArrayLike<number>, type: HalfType): Uint16Array {
+  checkType(type);
+  const bits = new Uint16Array(values.length);
+  for (let i = 0; i < bits.length; i++) bits[i] = toBits(values[i]!, type);
+  return bits;
+}
+
+/**
+ * f16 or bf16 bits to numbers, exact.
+ *
+ * @throws UhopError `E_DTYPE` for another type.
+ */
 export function decodeHalf(bits: Uint16Array, type: HalfType): Float32Array {
-  return Float32Array.from(bits, (value) => fromBits(value, type));
+  checkType(type);
+  const values = new Float32Array(bits.length);
+  for (let i = 0; i < values.length; i++) values[i] = fromBits(bits[i]!, type);
+  return values;
 }

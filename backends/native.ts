@@ -34,7 +34,6 @@ type Bound = [
 export interface Addon {
   /** Every line of `kernels/cpu/variants.inc` in this build; the index is the handle of a variant. */
   readonly variants: readonly Variant[];
-  readonly caches: { readonly l1: number; readonly l2: number; readonly l3: number };
   runSync(...call: Bound): void;
   /** Returns a ticket; `done` gets 0 (completed), 1 (cancelled) or 2 (out of memory). */
   run(...call: [...Bound, done: (outcome: number) => void]): number;

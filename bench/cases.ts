@@ -1,7 +1,8 @@
 /** The measured calls: shapes from text files, described for our backend and for ONNX Runtime. */
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Call, Conv2dCall, MatmulCall } from '../backends/contract.ts';
+import type { Call } from '../backends/contract.ts';
+import { plan } from '../lib/ops/plan.ts';
 import type { Node } from './onnx.ts';
 
 export interface Case {
@@ -21,25 +22,11 @@ function shapes(name: string): number[][] {
 }
 
 export function matmulCase(M: number, N: number, K: number): Case {
-  const call: MatmulCall = {
-    op: 'matmul',
-    dtype: 'f32',
-    precision: 'strict',
-    M,
-    N,
-    K,
-    transposeA: false,
-    transposeB: false,
-    batch: [],
-    batchStridesA: [],
-    batchStridesB: [],
-    bias: 'none',
-    activation: 'none',
-    outShape: [M, N],
-  };
-  const inputs = { A: [M, K], B: [K, N] };
-  const node: Node = { op: 'MatMul', inputs, output: [M, N] };
-  return { label: `matmul ${M}x${K} ${K}x${N}`, call, flops: 2 * M * N * K, lengths: [M * K, K * N], node };
+  const a = [M, K];
+  const b = [K, N];
+  const { call, flops, outShape } = plan('matmul', [a, b]);
+  const node: Node = { op: 'MatMul', inputs: { A: a, B: b }, output: outShape };
+  return { label: `matmul ${M}x${K} ${K}x${N}`, call, flops, lengths: [M * K, K * N], node };
 }
 
 function conv2dCase(shape: readonly number[]): Case {
@@ -47,32 +34,17 @@ function conv2dCase(shape: readonly number[]): Case {
     ...[number, number, number, number, number],
     ...[number, number, number, number, number],
   ];
-  const OH = Math.floor((H + 2 * pad - KH) / stride) + 1;
-  const OW = Math.floor((W + 2 * pad - KW) / stride) + 1;
-  const outShape = [batch, O, OH, OW];
-  const pads = { padTop: pad, padLeft: pad, padBottom: pad, padRight: pad };
-  const steps = { strideH: stride, strideW: stride, dilationH: 1, dilationW: 1 };
-  const call: Conv2dCall = {
-    op: 'conv2d',
-    dtype: 'f32',
-    precision: 'strict',
-    layout: 'nchw',
-    ...{ batch, C, H, W, O, KH, KW, OH, OW, groups, outShape },
-    ...pads,
-    ...steps,
-    bias: false,
-    activation: 'none',
-  };
-  const weights = [O, C / groups, KH, KW];
+  const x = [batch, C, H, W];
+  const w = [O, C / groups, KH, KW];
+  const { call, flops, outShape } = plan('conv2d', [x, w], { stride, padding: pad, groups });
   const node: Node = {
     op: 'Conv',
-    inputs: { X: [batch, C, H, W], W: weights },
+    inputs: { X: x, W: w },
     output: outShape,
     attributes: { pads: [pad, pad, pad, pad], strides: [stride, stride], group: groups },
   };
-  const taps = (C / groups) * KH * KW;
   const label = `conv ${C}x${H}x${W} ${O} ${KH}x${KW}/${stride}${groups > 1 ? ` g${groups}` : ''}`;
-  return { label, call, flops: 2 * batch * O * OH * OW * taps, lengths: [batch * C * H * W, O * taps], node };
+  return { label, call, flops, lengths: [batch * C * H * W, (O * C * KH * KW) / groups], node };
 }
 
 export function cases(quick: boolean): readonly Case[] {

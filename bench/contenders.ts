@@ -1,5 +1,7 @@
 /** The cpu backend, ONNX Runtime where it is installed, and plain loops, on the same data. */
 import { cpu } from '../backends/cpu.ts';
+import { runtime } from '../lib/dispatch/registry.ts';
+import { select } from '../lib/dispatch/select.ts';
 import type { Case } from './cases.ts';
 import type { Contender } from './measure.ts';
 import { singleOpModel } from './onnx.ts';
@@ -15,8 +17,7 @@ export async function loadOrt(): Promise<Ort | null> {
 }
 
 export function ours({ call }: Case, inputs: readonly Float32Array[]): Contender {
-  const path = cpu.paths(call)[0];
-  if (!path) throw new Error(`the cpu backend is not usable: ${cpu.probeSync()[0]?.reason?.message}`);
+  const [{ path }] = select(runtime, runtime.backends, call, { id: 'cpu', by: 'the benchmark' });
   const out = new Float32Array(call.outShape.reduce((n, extent) => n * extent, 1));
   return { name: path.id, run: () => cpu.run(path, call, { inputs, out }, {}) };
 }

@@ -1,10 +1,20 @@
 import { BYTES_PER_ELEMENT, type DType, type Tensor, type TensorData, UhopError } from '../backends/contract.ts';
-import { type Shape, show, typedArrayKind } from './ops/arguments.ts';
+import { type Shape, show } from './ops/arguments.ts';
 import { byteLength, checkShape, sizeOf } from './ops/sizes.ts';
+import {
+  bufferOf,
+  byteLengthOf,
+  byteOffsetOf,
+  isAttached,
+  isResizable,
+  lengthOf,
+  typedArrayKind,
+} from './ops/typed-arrays.ts';
 
 /** `Float16Array`, where the runtime has one. */
 interface Half extends ArrayBufferView {
   readonly length: number;
+  readonly [Symbol.toStringTag]: 'Float16Array';
 }
 
 /** What a tensor's elements may come in. */
@@ -65,25 +75,14 @@ export function copyOf(data: TensorData, dtype: DType): TensorData {
   try {
     return new (arrayFor(dtype))(data);
   } catch (cause) {
-    throw unallocatable('a copy of an input', data.byteLength, cause);
+    throw unallocatable('a copy of an input', byteLengthOf(data), cause);
   }
 }
 
-/** Throws `E_DETACHED` when the memory under `data` is gone: transferred away, or resized below the view. */
 function checkAttached(data: TensorData | Half, what: string): void {
-  try {
-    // The one way to ask that every supported Node has: at() throws on a detached or out-of-bounds view.
-    Uint8Array.prototype.at.call(data as Uint8Array, 0);
-  } catch (cause) {
-    const message = `${what} is detached: its buffer was transferred away or resized below the view`;
-    throw new UhopError('E_DETACHED', message, {}, cause);
-  }
-}
-
-/** Whether somebody may change the length of the memory under `data`. */
-export function isResizable(data: ArrayBufferView): boolean {
-  const buffer = data.buffer as ArrayBufferLike & { readonly resizable?: boolean; readonly growable?: boolean };
-  return buffer.resizable === true || buffer.growable === true;
+  if (isAttached(data)) return;
+  const message = `${what} is detached: its buffer was transferred away or resized below the view`;
+  throw new UhopError('E_DETACHED', message);
 }
 
 function view(data: unknown, shape: Shape, dtype: unknown, what: string): Tensor {
@@ -91,7 +90,7 @@ function view(data: unknown, shape: Shape, dtype: unknown, what: string): Tensor
   checkAttached(elements.data, what);
   const size = sizeOf(shape);
   byteLength(shape, elements.dtype);
-  const { length } = elements.data;
+  const length = lengthOf(elements.data);
   if (length === size) return { data: elements.data, shape, dtype: elements.dtype };
   if (length < size && isResizable(elements.data)) {
     const message = `${what} has ${length} elements left of ${size}: its buffer was resized below shape [${shape.join(', ')}]`;
@@ -132,7 +131,7 @@ function elementsOf(data: unknown, dtype: unknown, what: string): { readonly dat
 /** The same memory as bits; a detached one is caught first, since it has no offset any more. */
 function bitsOf(data: Half, what: string): Uint16Array {
   checkAttached(data, what);
-  return new Uint16Array(data.buffer as ArrayBuffer, data.byteOffset, data.length);
+  return new Uint16Array(bufferOf(data) as ArrayBuffer, byteOffsetOf(data), lengthOf(data));
 }
 
 function fromNumbers(values: readonly unknown[], dtype: DType | undefined): TensorData {

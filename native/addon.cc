@@ -4,7 +4,6 @@
 #include "binding/environment.h"
 #include "binding/work.h"
 #include "cpu/variants.h"
-#include "probe/caches.h"
 #include "probe/isa.h"
 
 // What JavaScript can call. Every function re-checks the kinds and lengths of what it is given and nothing else: shapes
@@ -93,12 +92,6 @@ napi_value initialise(napi_env env, napi_value exports) {
     check(napi_set_element(env, list, std::uint32_t(i), describe(env, variants()[i])));
   }
   set(env, exports, "variants", list);
-  napi_value sizes;
-  check(napi_create_object(env, &sizes));
-  set(env, sizes, "l1", number(env, double(caches().l1)));
-  set(env, sizes, "l2", number(env, double(caches().l2)));
-  set(env, sizes, "l3", number(env, double(caches().l3)));
-  set(env, exports, "caches", sizes);
   const auto method = [&](const char* name, napi_callback callback) {
     napi_value value;
     check(napi_create_function(env, name, NAPI_AUTO_LENGTH, callback, nullptr, &value));

@@ -3,6 +3,8 @@
  *
  *   node native/build.mjs            npm's install script: a failure is one sentence, never a failed install
  *   node native/build.mjs --strict   the same, with exit code 1 on failure
+ *
+ * UHOP_SKIP_BUILD=1 forbids it, which is no failure.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -12,14 +14,21 @@ import { argv, env, execPath, exit, stderr } from 'node:process';
 import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-export const output = join(root, 'build', 'Release', 'uhop.node');
+const addon = join(root, 'build', 'Release', 'uhop.node');
 
-const works = (command) => spawnSync(command, ['--version'], { stdio: 'ignore' }).status === 0;
+/** The first line of what a tool says of its version; undefined when it does not run. */
+function versionOf(command) {
+  const { status, stdout } = spawnSync(command, ['--version'], { encoding: 'utf8' });
+  return status === 0 ? stdout.split('\n')[0] : undefined;
+}
 
 function missingTool() {
-  if (!works('cmake')) return 'CMake (3.25 or newer) was not found';
+  const cmake = versionOf('cmake');
+  if (cmake === undefined) return 'CMake (3.25 or newer) was not found';
+  const [major, minor] = (/\d+\.\d+/.exec(cmake)?.[0] ?? '0.0').split('.').map(Number);
+  if (major < 3 || (major === 3 && minor < 25)) return `CMake 3.25 or newer is needed, found ${cmake}`;
   const compilers = env.CXX ? [env.CXX] : ['c++', 'g++', 'clang++'];
-  return compilers.some(works) ? null : `no C++20 compiler was found (tried ${compilers.join(', ')})`;
+  return compilers.some(versionOf) ? undefined : `no C++20 compiler was found (tried ${compilers.join(', ')})`;
 }
 
 function cmakeJs() {
@@ -29,39 +38,30 @@ function cmakeJs() {
   return join(dirname(manifest), typeof bin === 'string' ? bin : bin['cmake-js']);
 }
 
-/**
- * Builds the addon. With `quiet` the compiler's output is kept and shown only where the build fails.
- * @param {{ quiet?: boolean }} [options]
- * @returns {{ ok: boolean, output: string, reason?: string, log?: string }}
- */
-export function build({ quiet = false } = {}) {
+/** Why there is no addon afterwards; undefined when there is. */
+function build(stdio) {
   const missing = missingTool();
-  if (missing) return { ok: false, output, reason: missing };
+  if (missing) return missing;
   let script;
   try {
     script = cmakeJs();
   } catch {
-    return { ok: false, output, reason: 'the package cmake-js is not installed' };
+    return 'the package cmake-js is not installed';
   }
-  const run = spawnSync(execPath, [script, 'compile', '--directory', root, '--parallel', '2'], {
-    cwd: root,
-    stdio: quiet ? ['ignore', 'pipe', 'pipe'] : ['ignore', 2, 2],
-    encoding: 'utf8',
-    maxBuffer: 64 << 20,
-  });
-  if (run.status === 0 && existsSync(output)) return { ok: true, output };
-  const log = quiet ? `${run.stdout ?? ''}${run.stderr ?? ''}` : undefined;
-  return { ok: false, output, reason: 'the compilation failed', ...(log === undefined ? {} : { log }) };
+  const args = [script, 'compile', '--directory', root, '--parallel', '2'];
+  const { status } = spawnSync(execPath, args, { cwd: root, stdio });
+  return status === 0 && existsSync(addon) ? undefined : 'the compilation failed';
 }
+
+const LATER = 'The package works without it on its other paths; `npx uhop build` compiles it later.';
 
 function main() {
   const strict = argv.includes('--strict');
-  if (env.UHOP_SKIP_BUILD === '1') return 0;
-  const result = build({ quiet: !strict });
-  if (result.ok) return 0;
-  const later = strict ? '' : ' The package works without it on its other paths; `npx uhop build` compiles it later.';
-  stderr.write(`uhop: the native addon was not built: ${result.reason}.${later}\n`);
-  return strict ? 1 : 0;
+  const skipped = env.UHOP_SKIP_BUILD === '1';
+  const reason = skipped ? 'UHOP_SKIP_BUILD is set' : build(strict ? ['ignore', 2, 2] : 'ignore');
+  if (reason === undefined) return 0;
+  stderr.write(`uhop: the native addon was not built: ${reason}.${strict ? '' : ` ${LATER}`}\n`);
+  return strict && !skipped ? 1 : 0;
 }
 
-if (argv[1] && fileURLToPath(import.meta.url) === argv[1]) exit(main());
+exit(main());

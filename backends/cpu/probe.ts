@@ -14,6 +14,9 @@ export interface Cpu {
   readonly threads: number;
 }
 
+/** As many as the addon's pool will start. */
+const MOST_THREADS = 512;
+
 export function examine(): Cpu {
   const allowed = limits();
   const disabled = (process.env.UHOP_DISABLE ?? '').split(',').some((name) => name.trim() === 'cpu');
@@ -24,9 +27,10 @@ export function examine(): Cpu {
   const { addon, tried } = loadNative();
   if (!addon) return unusable(allowed, false, missing(tried));
 
-  const threads = Number(process.env.UHOP_THREADS ?? allowed.threads);
-  if (!Number.isInteger(threads) || threads < 1) {
-    const message = `UHOP_THREADS is '${process.env.UHOP_THREADS}', which is not a positive integer`;
+  const asked = process.env.UHOP_THREADS;
+  const threads = asked ? Number(asked) : Math.min(allowed.threads, MOST_THREADS);
+  if (!Number.isInteger(threads) || threads < 1 || threads > MOST_THREADS) {
+    const message = `UHOP_THREADS is '${asked}', which is not an integer from 1 to ${MOST_THREADS}`;
     return unusable(allowed, true, { code: 'disabled', message, hint: 'Set it to a number of threads or remove it.' });
   }
   const here = [...new Set(addon.variants.filter((variant) => variant.runsHere).map((variant) => variant.isa))];

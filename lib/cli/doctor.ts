@@ -4,6 +4,7 @@ import { availableParallelism, cpus, totalmem } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { Command } from 'commander';
+import { sqliteVersion } from '../dhp/store/sqlite-file.ts';
 import { type Device, devices } from '../index.ts';
 import { EXIT } from './failure.ts';
 import { bytes } from './format.ts';
@@ -42,12 +43,13 @@ async function examine(options: { readonly store: string }, command: Command): P
   const works = cpu?.usable === true;
   const findings: readonly Finding[] = [
     node(),
-    await tool('compiler', process.env['CXX'] ?? 'c++', works),
-    await tool('cmake', 'cmake', works),
+    await tool('compiler', compilers(), works),
+    await tool('cmake', ['cmake'], works),
     addon(cpu),
     { name: 'instructions', ok: works, value: cpu?.features.join(' ') || 'unknown' },
     threads(cpu),
     memory(cpu),
+    sqlite(),
     await store(options.store),
   ];
   output.document(findings);
@@ -62,14 +64,22 @@ function node(): Finding {
   return { name: 'node', ok, value: process.versions.node, ...(ok ? {} : { hint: 'Node 20.19 or newer is needed' }) };
 }
 
-/** A tool of the build; with an addon that works it is not missed. */
-async function tool(name: string, command: string, works: boolean): Promise<Finding> {
-  try {
-    const { stdout } = await promisify(execFile)(command, ['--version']);
-    return { name, ok: true, value: stdout.split('\n')[0] ?? command };
-  } catch {
-    return { name, ok: works ? null : false, value: `${command} does not run`, ...(works ? {} : { hint: TOOLS }) };
+/** Those that the build looks for, in its order. */
+function compilers(): readonly string[] {
+  const { CXX } = process.env;
+  return CXX ? [CXX] : ['c++', 'g++', 'clang++'];
+}
+
+/** The first of these tools of the build that runs; with an addon that works it is not missed. */
+async function tool(name: string, commands: readonly string[], works: boolean): Promise<Finding> {
+  for (const command of commands) {
+    try {
+      const { stdout } = await promisify(execFile)(command, ['--version']);
+      return { name, ok: true, value: stdout.split('\n')[0] ?? command };
+    } catch {}
   }
+  const value = `${commands.join(', ')}: none runs`;
+  return { name, ok: works ? null : false, value, ...(works ? {} : { hint: TOOLS }) };
 }
 
 function addon(cpu: Device | undefined): Finding {
@@ -97,6 +107,14 @@ function memory(cpu: Device | undefined): Finding {
   const usable = cpu?.memoryBytes ?? machine;
   const limit = usable < machine ? 'limited by a control group' : 'all of the machine';
   return { name: 'memory', ok: true, value: `${bytes(usable)} of ${bytes(machine)}, ${limit}` };
+}
+
+function sqlite(): Finding {
+  try {
+    return { name: 'sqlite', ok: true, value: sqliteVersion() };
+  } catch (error) {
+    return { name: 'sqlite', ok: false, value: (error as Error).message, hint: 'stores in memory work without it' };
+  }
 }
 
 /** Whether the store's directory, or the nearest one above it that exists, can be written to. */

@@ -36,7 +36,6 @@ const HINTS: Readonly<Record<string, string>> = {
   E_NETWORK_FS: 'put the store on a local disk with --store DIR',
   E_LEASE_LOST: 'another worker has the job now; `uhop job status ID` shows it',
   E_BLOB_CORRUPT: 'the tile is computed again when a worker resumes the job',
-  ERR_DLOPEN_FAILED: 'a native dependency does not fit this Node: `npm rebuild`',
   ENOENT: 'check the path',
   EACCES: 'check the permissions of the path',
   ENOSPC: 'free some disk space and run the same command again',

@@ -1,6 +1,7 @@
 /** Runs a bound call on the first candidate that manages it. */
 import { type Operands, type ResultTensor, UhopError } from '../../backends/contract.ts';
 import type { Bound } from '../ops/bind.ts';
+import { lengthOf } from '../ops/typed-arrays.ts';
 import { fallBack, noteMissingAddon } from './fallback.ts';
 import { deliver, inPlace, snapshot } from './memory.ts';
 import { isSync, type Runtime } from './runtime.ts';
@@ -14,7 +15,7 @@ export function executeSync(runtime: Runtime, bound: Bound, forced: Forced | und
   for (;;) {
     const [candidate, ...rest] = candidates;
     try {
-      if (operands.out.length > 0) candidate.backend.runSync(candidate.path, call, operands);
+      if (lengthOf(operands.out) > 0) candidate.backend.runSync(candidate.path, call, operands);
       return answer(bound, operands, candidate.path.id);
     } catch (error) {
       candidates = fallBack(runtime, call, candidate, rest, error);
@@ -46,7 +47,7 @@ export async function execute(
       const inside = path.inline && isSync(backend);
       if (!inside) owned ??= snapshot(bound, borrow);
       const operands = owned ?? inPlace(bound);
-      if (operands.out.length > 0) {
+      if (lengthOf(operands.out) > 0) {
         if (inside) backend.runSync(path, call, operands);
         else await backend.run(path, call, operands, { signal });
       }

@@ -3,10 +3,10 @@
  * copies of the inputs, made before the call returns, and an output of its own that is copied to the user's when it is
  * whole; so nothing the user does to a buffer meanwhile reaches the computation.
  */
-import { types } from 'node:util';
 import { type Call, type Operands, type TensorData, UhopError } from '../../backends/contract.ts';
 import type { Bound } from '../ops/bind.ts';
-import { allocate, copyOf, isResizable } from '../tensor.ts';
+import { bufferOf, byteLengthOf, byteOffsetOf, isResizable, isShared, lengthOf } from '../ops/typed-arrays.ts';
+import { allocate, copyOf } from '../tensor.ts';
 
 /** The user's own arrays, with an output of its own only where the user's overlaps an input. */
 export function inPlace(bound: Bound): Operands {
@@ -35,25 +35,23 @@ export function snapshot(bound: Bound, borrow: boolean): Operands {
 export function deliver(bound: Bound, computed: TensorData): TensorData {
   const { call, out } = bound;
   if (out === undefined || out === computed) return computed;
-  if (out.length < computed.length) {
+  if (lengthOf(out) < computed.length) {
     const message = `${call.op}: out was transferred away or resized below its shape while the call ran`;
     throw new UhopError('E_DETACHED', message);
   }
-  out.set(computed);
+  Float32Array.prototype.set.call(out, computed);
   return out;
 }
 
 function isReluInPlace(call: Call, read: TensorData, out: TensorData): boolean {
-  return call.op === 'relu' && read.buffer === out.buffer && read.byteOffset === out.byteOffset;
+  return call.op === 'relu' && bufferOf(read) === bufferOf(out) && byteOffsetOf(read) === byteOffsetOf(out);
 }
 
 /** Two views of different shared buffers may be of the same memory, so they count as overlapping. */
 function overlaps(read: TensorData, out: TensorData): boolean {
-  if (read.byteLength === 0 || out.byteLength === 0) return false;
-  if (read.buffer !== out.buffer) return isShared(read) && isShared(out);
-  return read.byteOffset < out.byteOffset + out.byteLength && out.byteOffset < read.byteOffset + read.byteLength;
-}
-
-function isShared(data: TensorData): boolean {
-  return types.isSharedArrayBuffer(data.buffer);
+  const [readBytes, outBytes] = [byteLengthOf(read), byteLengthOf(out)];
+  if (readBytes === 0 || outBytes === 0) return false;
+  if (bufferOf(read) !== bufferOf(out)) return isShared(read) && isShared(out);
+  const [readFrom, outFrom] = [byteOffsetOf(read), byteOffsetOf(out)];
+  return readFrom < outFrom + outBytes && outFrom < readFrom + readBytes;
 }

@@ -22,9 +22,9 @@ export function forcedBy(option: unknown): Forced | undefined {
 
 /** Every path on offer for a call, the fastest first; of equals, the backend registered first. */
 export function offered<B extends Backend>(backends: readonly B[], call: Call): readonly Candidate<B>[] {
-  return backends
-    .flatMap((backend) => backend.paths(call).map((path) => ({ path, backend })))
-    .toSorted((left, right) => left.path.seconds - right.path.seconds);
+  const all: Candidate<B>[] = [];
+  for (const backend of backends) for (const path of backend.paths(call)) all.push({ path, backend });
+  return all.sort((left, right) => left.path.seconds - right.path.seconds);
 }
 
 /** The candidates to try, in order; at least one. A forced choice leaves only its own, retired or not. */

@@ -1,26 +1,26 @@
 /** What was got, for error messages, and the checks that every op's arguments share. */
 import { UhopError } from '../../backends/contract.ts';
+import { typedArrayKind } from './typed-arrays.ts';
 
 export type Shape = readonly number[];
 
 /** How an error message names a value. */
 export function show(value: unknown): string {
-  if (typeof value === 'string') return `'${value}'`;
+  if (typeof value === 'string') return value.length > 80 ? `'${value.slice(0, 80)}…'` : `'${value}'`;
   if (typeof value === 'bigint') return `${value}n`;
   if (typeof value === 'function') return 'a function';
-  if (Array.isArray(value)) {
-    return value.length > 8 ? `an array of length ${value.length}` : `[${value.map(show).join(', ')}]`;
+  if (typeof value !== 'object' || value === null) return String(value);
+  try {
+    return Array.isArray(value) ? showArray(value) : (typedArrayKind(value) ?? className(value));
+  } catch {
+    return 'an object that cannot be looked at';
   }
-  if (typeof value === 'object' && value !== null) return typedArrayKind(value) ?? className(value);
-  return String(value);
 }
 
-const kindGetter = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag)!
-  .get!;
-
-/** `'Float32Array'` and the like, whatever realm or subclass it is of; undefined when it is no typed array. */
-export function typedArrayKind(value: unknown): string | undefined {
-  return kindGetter.call(value);
+function showArray(value: readonly unknown[]): string {
+  if (value.length > 8) return `an array of length ${value.length}`;
+  const elements = Array.from(value, (one) => (Array.isArray(one) ? 'an array' : show(one)));
+  return `[${elements.join(', ')}]`;
 }
 
 function className(value: object): string {
@@ -59,16 +59,23 @@ export function isExtent(value: unknown, least = 0): value is number {
   return Number.isSafeInteger(value) && (value as number) >= least;
 }
 
-/** Whether `value` is an array of extents, without holes. */
-export function isExtents(value: unknown): value is readonly number[] {
-  return Array.isArray(value) && Array.from(value).every((one) => isExtent(one));
+/** A copy of an array of extents; undefined for anything else. Each element is read once: an array may be a proxy. */
+export function extentsOf(value: unknown, least = 0): readonly number[] | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const extents: number[] = [];
+  for (let axis = 0; axis < value.length; axis++) {
+    const extent: unknown = value[axis];
+    if (!isExtent(extent, least)) return undefined;
+    extents.push(extent);
+  }
+  return extents;
 }
 
 /** One integer for both axes, or `[height, width]`. */
 export function checkPair(value: unknown, least: number, what: string): readonly [number, number] {
   if (isExtent(value, least)) return [value, value];
-  const [height, width, ...more]: readonly unknown[] = Array.isArray(value) ? value : [];
-  if (isExtent(height, least) && isExtent(width, least) && more.length === 0) return [height, width];
+  const extents = extentsOf(value, least);
+  if (extents?.length === 2) return [extents[0]!, extents[1]!];
   throw new UhopError(
     'E_ARGUMENT',
     `${what} must be an integer of at least ${least} or [height, width] of such, got ${show(value)}`,

@@ -3,6 +3,7 @@ import { type Call, type DType, type Tensor, type TensorData, UhopError } from '
 import { asTensor } from '../tensor.ts';
 import type { Attributes, Op } from './describe.ts';
 import { sizeOf } from './sizes.ts';
+import { lengthOf } from './typed-arrays.ts';
 
 /** A call with its data. Nothing is copied or allocated yet. */
 export interface Bound {
@@ -32,7 +33,7 @@ export function bind(op: Op, values: readonly unknown[], options: Readonly<Recor
 
 /** A getter on a later argument may have taken the memory of an earlier one away. */
 function checkWhole(op: Op, { data, shape }: Tensor): void {
-  if (data.length === sizeOf(shape)) return;
+  if (lengthOf(data) === sizeOf(shape)) return;
   const message = `${op.name}: the memory of [${shape.join(', ')}] went away while the arguments were read`;
   throw new UhopError('E_DETACHED', message, { shape });
 }

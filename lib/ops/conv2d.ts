@@ -46,6 +46,8 @@ function describe(x: Shape, w: Shape, dtype: DType, attributes: Conv2dAttributes
       { effectiveKernel: [height.kernel, width.kernel], paddedInput: padded },
     );
   }
+  checkReach(height, padded[0], dilationH, filter);
+  checkReach(width, padded[1], dilationW, filter);
   const OH = Math.floor((padded[0] - height.kernel) / strideH) + 1;
   const OW = Math.floor((padded[1] - width.kernel) / strideW) + 1;
   const outShape = layout === 'nchw' ? [input.batch, filter.O, OH, OW] : [input.batch, OH, OW, filter.O];
@@ -77,6 +79,19 @@ function describe(x: Shape, w: Shape, dtype: DType, attributes: Conv2dAttributes
   return { call, order: [0, 1] };
 }
 
+/** Backends count pixels and taps in signed 64-bit numbers: this leaves room for a sum of two positions. */
+const MOST_REACH = 2 ** 47;
+
+function checkReach({ kernel, stride }: Axis, padded: number, dilation: number, { KH, KW }: Filters): void {
+  const largest = Math.max(kernel, stride, padded, dilation, KH * KW);
+  if (largest <= MOST_REACH) return;
+  throw new UhopError(
+    'E_LIMIT',
+    `conv2d: padded input ${padded}, effective kernel ${kernel}, taps ${KH}x${KW}, stride ${stride} and dilation ${dilation} must each be at most 2^47`,
+    { padded, kernel, taps: [KH, KW], stride, dilation },
+  );
+}
+
 function effective(kernel: number, dilation: number): number {
   return (kernel - 1) * dilation + 1;
 }
@@ -87,7 +102,14 @@ function image(shape: Shape, layout: 'nchw' | 'nhwc') {
   return layout === 'nchw' ? { batch, C: first, H: second, W: third } : { batch, C: third, H: first, W: second };
 }
 
-function filters(shape: Shape, layout: 'nchw' | 'nhwc') {
+interface Filters {
+  readonly O: number;
+  readonly channels: number;
+  readonly KH: number;
+  readonly KW: number;
+}
+
+function filters(shape: Shape, layout: 'nchw' | 'nhwc'): Filters {
   const meaning = layout === 'nchw' ? '[O, C/groups, KH, KW]' : '[KH, KW, C/groups, O]';
   const [first, second, third, fourth] = fourAxes(shape, 'w', meaning, layout);
   const filter =

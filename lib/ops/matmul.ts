@@ -61,7 +61,8 @@ function describe(a: Shape, b: Shape, dtype: DType, attributes: MatmulAttributes
     outShape,
   };
   const oneB = sizeOf(right.batch) === 1;
-  return { call: oneB && !transposeA ? foldBatch(call) : call, order: [0, 1] };
+  const foldable = oneB && !transposeA && sizeOf(outShape) > 0;
+  return { call: foldable ? foldBatch(call) : call, order: [0, 1] };
 }
 
 /** Items under each other, all times one b, are one tall product. */

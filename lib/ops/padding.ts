@@ -1,6 +1,6 @@
 /** Padding of conv2d, resolved once for every backend. */
 import { UhopError } from '../../backends/contract.ts';
-import { checkPair, isExtent, isExtents, nearest, show } from './arguments.ts';
+import { extentsOf, isExtent, nearest, show } from './arguments.ts';
 
 /**
  * `'valid'`; `'same'` (ONNX SAME_UPPER: the odd one at the end) or `'same-lower'` (at the start), both giving
@@ -36,13 +36,10 @@ export function resolvePadding(padding: unknown, height: Axis, width: Axis): Pad
     const meant = nearest(padding, NAMES);
     throw refused(padding, meant ? `; did you mean '${meant}'?` : '');
   }
-  if (isExtents(padding) && padding.length === 4) {
-    const [top, left, bottom, right] = padding as readonly [number, number, number, number];
-    return { top, left, bottom, right };
-  }
-  if (!isExtent(padding) && !(Array.isArray(padding) && padding.length === 2)) throw refused(padding);
-  const [vertical, horizontal] = checkPair(padding, 0, 'conv2d: padding');
-  return { top: vertical, left: horizontal, bottom: vertical, right: horizontal };
+  const pads = isExtent(padding) ? [padding, padding] : extentsOf(padding);
+  if (pads?.length !== 2 && pads?.length !== 4) throw refused(padding);
+  const [top, left, bottom = top, right = left] = pads as readonly [number, number, number?, number?];
+  return { top, left, bottom, right };
 }
 
 function same({ size, kernel, stride }: Axis, kind: 'same' | 'same-lower'): readonly [number, number] {

@@ -1,10 +1,11 @@
 /** Sizes as exact integers: a product that a double cannot hold exactly is `E_LIMIT`, never a wrapped number. */
 import { BYTES_PER_ELEMENT, type DType, UhopError } from '../../backends/contract.ts';
-import { isExtents, type Shape, show } from './arguments.ts';
+import { extentsOf, type Shape, show } from './arguments.ts';
 
 /** A copy of `shape`, every extent a non-negative exact integer. */
 export function checkShape(shape: unknown, what: string): Shape {
-  if (isExtents(shape)) return [...shape];
+  const extents = extentsOf(shape);
+  if (extents) return extents;
   throw new UhopError('E_SHAPE', `${what}: a shape is an array of non-negative integers, got ${show(shape)}`);
 }
 

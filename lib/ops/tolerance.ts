@@ -38,10 +38,12 @@ export function tolerance(call: Call): Tolerance {
   if (call.op === 'relu') return { c: 0, epsilon: stored.epsilon, floor: 0, largest: stored.largest };
   const summed = call.dtype === 'f64' ? FORMATS.f64 : FORMATS.f32;
   const operations = depth(call) + 1;
-  const gamma = (operations * summed.epsilon) / (2 - operations * summed.epsilon);
+  const roundoff = (operations * summed.epsilon) / 2;
+  const gamma = roundoff / (1 - roundoff);
   const store = stored === summed ? 0 : stored.epsilon / 2;
   return {
-    c: (gamma + store * (1 + gamma)) / stored.epsilon,
+    // From n·u = 1 on, the theory bounds nothing.
+    c: roundoff < 1 ? (gamma + store * (1 + gamma)) / stored.epsilon : Infinity,
     epsilon: stored.epsilon,
     floor: (operations * summed.smallest + (stored === summed ? 0 : stored.smallest)) / 2,
     largest: stored.largest,

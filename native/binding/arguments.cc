@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <new>
+#include <system_error>
 
 namespace uhop {
 
@@ -40,6 +41,9 @@ napi_value guarded(napi_env env, napi_value (*body)(napi_env, napi_callback_info
     napi_throw_type_error(env, "E_ARGUMENT", bad.message.c_str());
   } catch (const std::bad_alloc&) {
     napi_throw_error(env, "E_OUT_OF_MEMORY", "the workspace of the call cannot be allocated");
+  } catch (const std::system_error& refused) {
+    const std::string message = std::string("no thread can be started: ") + refused.what();
+    napi_throw_error(env, "E_OUT_OF_MEMORY", message.c_str());
   } catch (const std::exception& other) {
     napi_throw_error(env, "E_NATIVE", other.what());
   } catch (const Pending&) {

@@ -89,11 +89,11 @@ ConvCall read_conv(Shape& shape) {
   if (call.C % call.groups != 0 || call.O % call.groups != 0) {
     throw BadArgument{"shape: the channels do not divide into the groups"};
   }
-  // Positions in the padded image are computed as signed 64-bit numbers.
+  // Positions in the padded image are signed 64-bit numbers; taps are counted also where no channel has any.
   constexpr std::size_t most = std::size_t(1) << 48;
   if (times(call.OH, call.strideH) > most || times(call.OW, call.strideW) > most ||
-      times(call.KH, call.dilationH) > most || times(call.KW, call.dilationW) > most || call.padTop > most ||
-      call.padLeft > most) {
+      times(call.KH, call.dilationH) > most || times(call.KW, call.dilationW) > most ||
+      times(call.KH, call.KW) > most || call.padTop > most || call.padLeft > most) {
     throw BadArgument{"shape: the image is too large"};
   }
   return call;

@@ -34,7 +34,7 @@ struct Extent {
 template <class T>
 Extent tile_of(const GemmVariant<T>& v, Extent whole, unsigned threads) {
   // The tile's B panels fill about a third of the second cache and are used again for each of many rows of A.
-  const std::size_t lanes = caches().l2 / (v.KC * sizeof(T));
+  const std::size_t lanes = second_cache() / (v.KC * sizeof(T));
   Extent tile{fit(lanes, v.MR, whole.rows), fit(lanes * 3 / 10, v.NR, whole.cols)};
   const auto halve = [](std::size_t n, std::size_t unit) { return round_up(parts(n, 2), unit); };
   while (threads > 1 && parts(whole.rows, tile.rows) * parts(whole.cols, tile.cols) < 4 * threads) {

@@ -4,23 +4,14 @@
 
 namespace uhop {
 
-namespace {
-
-std::size_t size_or(int name, std::size_t common) {
-  const long bytes = name < 0 ? 0 : sysconf(name);
+std::size_t second_cache() {
+  constexpr std::size_t common = 1 << 20;
+#if defined(_SC_LEVEL2_CACHE_SIZE)
+  static const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
   return bytes > 0 ? std::size_t(bytes) : common;
-}
-
-}  // namespace
-
-const Caches& caches() {
-#if defined(_SC_LEVEL1_DCACHE_SIZE)
-  constexpr int l1 = _SC_LEVEL1_DCACHE_SIZE, l2 = _SC_LEVEL2_CACHE_SIZE, l3 = _SC_LEVEL3_CACHE_SIZE;
 #else
-  constexpr int l1 = -1, l2 = -1, l3 = -1;
+  return common;
 #endif
-  static const Caches sizes{size_or(l1, 32 << 10), size_or(l2, 1 << 20), size_or(l3, 8 << 20)};
-  return sizes;
 }
 
 }  // namespace uhop

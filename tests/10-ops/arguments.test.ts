@@ -114,6 +114,65 @@ describe('operands', () => {
   });
 });
 
+describe('what an array says when it is read again', () => {
+  /** An array whose elements are these at the first reading and `later` at every other. */
+  const fickle = (first: readonly number[], later: number): number[] => {
+    const seen = new Set<PropertyKey>();
+    return new Proxy([...first], {
+      get(target, key, receiver) {
+        if (typeof key === 'string' && /^\d+$/.test(key) && seen.size === seen.add(key).size) return later;
+        return Reflect.get(target, key, receiver);
+      },
+    });
+  };
+
+  it.each([-2, NaN, 2 ** 40])('is not asked: %s', (later) => {
+    expect(tensor([1, 2, 3, 4], fickle([2, 2], later)).shape).toEqual([2, 2]);
+    const x = { data: Float32Array.of(1, 2, 3, 4), shape: [1, 1, 2, 2] };
+    const w = { data: Float32Array.of(1), shape: [1, 1, 1, 1] };
+    for (const padding of [
+      [1, 1, 1, 1],
+      [1, 1],
+    ]) {
+      const { data } = conv2dSync(x, w, {
+        padding: fickle(padding, later),
+        stride: fickle([1, 1], later),
+        dilation: fickle([1, 1], later),
+      });
+      expect(Array.from(data)).toEqual([0, 0, 0, 0, 0, 1, 2, 0, 0, 3, 4, 0, 0, 0, 0, 0]);
+    }
+  });
+});
+
+describe('an error message', () => {
+  const circle: unknown[] = [];
+  circle.push(circle);
+  const revoked = Proxy.revocable({}, {});
+  revoked.revoke();
+  const angry = {
+    get [Symbol.toStringTag](): string {
+      throw new Error('none of your business');
+    },
+  };
+
+  it.each([
+    ['an array that holds itself', circle, /got \[an array\]/],
+    ['a sparse array of millions', Array(2 ** 30), /got an array of length 1073741824/],
+    ['a class that will not be named', angry, /got an object that cannot be looked at/],
+    ['a long text', 'x'.repeat(1e6), /^.{1,300}$/],
+    ['a symbol', Symbol('shape'), /got Symbol\(shape\)/],
+  ])('can name %s', (_, value, message) => {
+    expect(() => tensor([1], value as number[])).toThrow(coded('E_SHAPE', message));
+    expect(() => matmulSync(two, two, loose({ activation: value }))).toThrow(coded('E_ARGUMENT', message));
+  });
+
+  it('can name a proxy that was revoked', () => {
+    expect(() => matmulSync(two, two, loose({ activation: revoked.proxy }))).toThrow(
+      coded('E_ARGUMENT', /got an object that cannot be looked at/),
+    );
+  });
+});
+
 describe('plan', () => {
   it('plans what nobody could allocate', () => {
     expect(

@@ -1,9 +1,9 @@
 import { conv2d, conv2dSync, plan } from 'uhop';
 import { describe, expect, it } from 'vitest';
-import { onEveryPath } from '../support/paths.ts';
-import { integers } from '../support/random.ts';
+import { onEveryPath, pathsOf } from '../support/paths.ts';
+import { integers, values } from '../support/random.ts';
 import { conv2dExpected } from '../support/reference.ts';
-import { counting, filled, made, numbersOf } from '../support/tensors.ts';
+import { counting, filled, made, numbersOf, sizeOf } from '../support/tensors.ts';
 
 const square = (size: number) => made(counting(size * size), [1, 1, size, size]);
 
@@ -99,36 +99,56 @@ describe('conv2d shapes that cannot be', () => {
     ['weights of two axes', [1, 1, 4, 4], [2, 2], {}, /\[O, C\/groups, KH, KW\]/],
     ['a bias of another length', [1, 1, 4, 4], [2, 1, 2, 2], { bias: made([1], [1]) }, /expected \[2\]/],
   ])('%s: E_SHAPE', async (_, xShape, wShape, options, message) => {
-    const x = made(
-      filled(
-        xShape.reduce((n, e) => n * e, 1),
-        1,
-      ),
-      xShape,
-    );
-    const w = made(
-      filled(
-        wShape.reduce((n, e) => n * e, 1),
-        1,
-      ),
-      wShape,
-    );
+    const [x, w] = [made(filled(sizeOf(xShape), 1), xShape), made(filled(sizeOf(wShape), 1), wShape)];
     const wrong = expect.objectContaining({ code: 'E_SHAPE', message: expect.stringMatching(message) });
     expect(() => conv2dSync(x, w, options)).toThrow(wrong);
     await expect(conv2d(x, w, options)).rejects.toEqual(wrong);
   });
 });
 
+describe('conv2d beyond 64-bit positions', () => {
+  const one = made([1], [1, 1, 1, 1]);
+  it.each([
+    ['a stride', one, one, { stride: 2 ** 50 }],
+    ['a dilation', one, one, { dilation: [1, 2 ** 50] }],
+    ['a padding', one, one, { padding: [2 ** 50, 0, 0, 0], stride: 2 ** 46 }],
+    ['a padding whose sum is no exact integer', one, one, { padding: 2 ** 53 - 1, stride: 2 ** 46 }],
+    ['taps of no channels', made([], [1, 0, 2 ** 32, 2 ** 32]), made([], [1, 0, 2 ** 32, 2 ** 32]), {}],
+  ])('%s is E_LIMIT on every path', async (_, x, w, options) => {
+    const beyond = expect.objectContaining({ code: 'E_LIMIT', message: expect.stringMatching(/at most 2\^47/) });
+    for (const backend of await pathsOf('conv2d', [one, one])) {
+      expect(() => conv2dSync(x, w, { ...options, backend }), backend).toThrow(beyond);
+      await expect(conv2d(x, w, { ...options, backend }), backend).rejects.toEqual(beyond);
+    }
+    expect(() => plan('conv2d', [x.shape, w.shape], options)).toThrow(beyond);
+  });
+
+  it('nearly: a window of trillions of taps over no channels is zero', async () => {
+    const nothing = made([], [1, 0, 2 ** 20, 2 ** 20]);
+    await onEveryPath('conv2d', [nothing, nothing], {}, (result) => expect(numbersOf(result)).toEqual([0]));
+    await onEveryPath('conv2d', [one, one], { stride: 2 ** 46, padding: [2 ** 46, 0, 0, 0] }, (result) =>
+      expect(numbersOf(result)).toEqual([0, 1]),
+    );
+  });
+});
+
 describe('conv2d of odd sizes', () => {
-  it('gives the same bits again', async () => {
-    const inputs = [made(integers(75, 1), [1, 3, 5, 5]), made(integers(54, 2), [2, 3, 3, 3])];
+  it.each([
+    ['nchw', 1, [1, 3, 5, 5], [2, 3, 3, 3]],
+    ['nchw', 3, [1, 3, 5, 5], [3, 1, 3, 3]],
+    ['nhwc', 1, [1, 5, 5, 3], [3, 3, 3, 2]],
+    ['nhwc', 3, [1, 5, 5, 3], [3, 3, 1, 3]],
+  ] as const)('gives the same bits again, whatever ran between (%s, %i groups)', async (layout, groups, x, w) => {
+    const inputs = [made(values(75, 1), x), made(values(sizeOf(w), 2), w)];
+    const other = [made(filled(12 * 13, NaN), [1, 1, 12, 13]), made(filled(16, NaN), [1, 1, 4, 4])];
     const first = new Map<string, readonly number[]>();
     for (let round = 0; round < 3; round++) {
-      await onEveryPath('conv2d', inputs, { padding: 1 }, (result) => {
+      await onEveryPath('conv2d', inputs, { padding: 1, layout, groups }, (result) => {
         const bits = Array.from(new Uint32Array(result.data.buffer));
         expect(bits).toEqual(first.get(result.path) ?? bits);
         first.set(result.path, bits);
       });
+      await onEveryPath('conv2d', other, {}, (result) => expect(numbersOf(result)).toEqual(filled(90, NaN)));
     }
   });
 
@@ -149,6 +169,31 @@ describe('conv2d of odd sizes', () => {
     }
   });
 
+  it.each([
+    ['nchw', 1, 1, 150],
+    ['nchw', 2, 3, 77],
+    ['nhwc', 1, 140, 5],
+    ['nhwc', 2, 71, 9],
+  ] as const)('is right for depthwise rows of several vectors (%s, stride %i)', async (layout, stride, most, width) => {
+    for (const dtype of ['f32', 'f64'] as const) {
+      for (let channels = most; channels > Math.max(most - 9, 0); channels--) {
+        for (const columns of [width, width - 1, width - 4]) {
+          const xShape = layout === 'nchw' ? [1, channels, 3, columns] : [1, 3, columns, channels];
+          const wShape = layout === 'nchw' ? [channels, 1, 2, 3] : [2, 3, 1, channels];
+          const inputs = [
+            made(integers(3 * columns * channels, columns), xShape, dtype),
+            made(integers(6 * channels, channels), wShape, dtype),
+          ] as const;
+          const options = { layout, stride, groups: channels };
+          const expected = conv2dExpected(...inputs, { ...options, padding: [1, 2, 0, 1] });
+          await onEveryPath('conv2d', inputs, { ...options, padding: [1, 2, 0, 1] }, (result) =>
+            expect(numbersOf(result)).toEqual(expected.value),
+          );
+        }
+      }
+    }
+  });
+
   it('keeps large magnitudes', async () => {
     await onEveryPath('conv2d', [made([2e9], [1, 1, 1, 1]), made([7e8], [1, 1, 1, 1])], {}, (result) =>
       expect(Math.abs(numbersOf(result)[0]! / 1.4e18 - 1)).toBeLessThan(1e-6),
@@ -161,11 +206,18 @@ describe('conv2d of nothing', () => {
     ['no images', [0, 2, 4, 4], [3, 2, 3, 3], [0, 3, 2, 2]],
     ['no filters', [1, 2, 4, 4], [0, 2, 3, 3], [1, 0, 2, 2]],
   ])('%s: an empty result', async (_, xShape, wShape, outShape) => {
-    const size = (shape: readonly number[]) => shape.reduce((n, e) => n * e, 1);
-    const inputs = [made(filled(size(xShape), 1), xShape), made(filled(size(wShape), 1), wShape)];
+    const inputs = [made(filled(sizeOf(xShape), 1), xShape), made(filled(sizeOf(wShape), 1), wShape)];
     await onEveryPath('conv2d', inputs, {}, (result) => {
       expect(result.shape).toEqual(outShape);
       expect(result.data.length).toBe(0);
+    });
+  });
+
+  it('no channels: zeros, whatever out held', async () => {
+    const out = made(filled(8, NaN), [1, 2, 2, 2]);
+    await onEveryPath('conv2d', [made([], [1, 0, 2, 2]), made([], [2, 0, 1, 1])], { out }, (result) => {
+      expect(numbersOf(result)).toEqual(filled(8, 0));
+      out.data.fill(NaN);
     });
   });
 

@@ -62,6 +62,12 @@ describe.each(['f16', 'bf16'] as const)('%s', (type) => {
   });
 });
 
+it.each(['f32', 'F16', undefined, null])('%s is no half precision', (type) => {
+  const refused = expect.objectContaining({ code: 'E_DTYPE', message: expect.stringMatching(/'f16' or 'bf16', got/) });
+  expect(() => encodeHalf([1], type as 'f16')).toThrow(refused);
+  expect(() => decodeHalf(Uint16Array.of(1), type as 'f16')).toThrow(refused);
+});
+
 it('rounds once, straight from f64', () => {
   // Through f32 this would become a tie and round down to 1.
   expect(decodeHalf(encodeHalf([1 + 2 ** -11 + 2 ** -40], 'f16'), 'f16')[0]).toBe(1 + 2 ** -10);

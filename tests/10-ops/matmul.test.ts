@@ -82,6 +82,11 @@ describe('matmul with a zero size', () => {
       [0, 0],
       [0, 0],
     ],
+    [
+      [2 ** 40, 2 ** 40, 0],
+      [0, 0],
+      [2 ** 40, 2 ** 40, 0],
+    ],
   ])('%j x %j is empty', async (a, b, shape) => {
     const inputs = [made(filled(sizeOf(a), 1), a), made(filled(sizeOf(b), 1), b)];
     await onEveryPath('matmul', inputs, {}, (result) => {

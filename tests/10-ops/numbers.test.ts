@@ -125,6 +125,21 @@ describe('the tolerance checker', () => {
     expect(accepts(data)).toBe(false);
   });
 
+  it('bounds nothing where the theory does not: sums of 2^24 terms and more', () => {
+    const deep = (K: number) =>
+      tolerance(
+        plan('matmul', [
+          [1, K],
+          [K, 1],
+        ]).call,
+      );
+    expect(deep(2 ** 23).c).toBeGreaterThan(0);
+    expect(isWithin(deep(2 ** 23), 3, 1, 1)).toBe(false);
+    expect([2 ** 24 - 1, 2 ** 24, 2 ** 30].map((K) => deep(K).c)).toEqual([Infinity, Infinity, Infinity]);
+    expect(isWithin(deep(2 ** 24), 3, 1, 1)).toBe(true);
+    expect(isWithin(deep(2 ** 24), NaN, 1, 1)).toBe(false);
+  });
+
   it('accepts an infinity only where the exact value is beyond the largest number', () => {
     expect(isWithin(limit, Infinity, 1e39, 1e39)).toBe(true);
     expect(isWithin(limit, -Infinity, 1e39, 1e39)).toBe(false);

@@ -35,6 +35,32 @@ describe('signal', () => {
     }
   });
 
+  it('shared by many calls: one abort reaches all that are not done, and Node sees no leak', async () => {
+    const warnings: Error[] = [];
+    const listen = (warning: Error): void => void warnings.push(warning);
+    process.on('warning', listen);
+    const [a, b] = [ones(1024, 1024), ones(1024, 1024)];
+    for (const backend of (await pathsOf('matmul', [a, b])).filter((path) => path !== 'naive:js')) {
+      const { signal } = new AbortController();
+      const small = Array.from({ length: 20 }, () => matmul(ones(200, 200), ones(200, 200), { backend, signal }));
+      for (const { data } of await Promise.all(small)) expect(data[7], backend).toBe(200);
+      expect(getEventListeners(signal, 'abort'), backend).toEqual([]);
+
+      const aborter = new AbortController();
+      const shared = tensor(new Float32Array(new SharedArrayBuffer(4 * 2048 ** 2)), [2048, 2048]);
+      const options = { backend, signal: aborter.signal, borrow: true };
+      const running = Array.from({ length: 12 }, () => matmul(shared, shared, options));
+      aborter.abort('enough');
+      for (const outcome of await Promise.allSettled(running)) {
+        expect(outcome, backend).toMatchObject({ status: 'rejected', reason: { code: 'E_ABORTED', cause: 'enough' } });
+      }
+      expect(getEventListeners(aborter.signal, 'abort'), backend).toEqual([]);
+    }
+    await new Promise(setImmediate);
+    process.off('warning', listen);
+    expect(warnings).toEqual([]);
+  });
+
   it('aborted after the call: nothing happens, and nothing listens any more', async () => {
     const [a, b] = [ones(300, 300), ones(300, 300)];
     for (const backend of await pathsOf('matmul', [a, b])) {

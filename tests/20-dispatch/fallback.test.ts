@@ -89,6 +89,16 @@ describe('a path that fails', () => {
     expect(warnings).toEqual([]);
   });
 
+  it('is not even asked for an empty result', async () => {
+    const shaky = failing('E_ARGUMENT', true);
+    const runtime = createRuntime([shaky]);
+    const empty = [tensor([], [0, 4, 8]), tensor(new Float32Array(32), [1, 8, 4])];
+    const nothing = { path: 'shaky:0:fast', shape: [0, 4, 4], data: new Float32Array(0) };
+    expect(runSync(runtime, 'matmul', empty)).toMatchObject(nothing);
+    expect(await run(runtime, 'matmul', empty)).toMatchObject(nothing);
+    expect(shaky.runs).toBe(0);
+  });
+
   it('for another reason is no reason to try the next', async () => {
     const runtime = createRuntime([failing('E_ARGUMENT', true), naive]);
     expect(() => runSync(runtime, 'relu', [x()])).toThrow(expect.objectContaining({ code: 'E_ARGUMENT' }));

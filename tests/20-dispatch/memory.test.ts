@@ -1,7 +1,8 @@
 import { matmul, matmulSync, relu, tensor, type Tensor } from 'uhop';
 import { describe, expect, it } from 'vitest';
 import { inFreshProcess } from '../support/fresh.ts';
-import { growable, guarded, guardsHold, resizable, shared, takeAway } from '../support/memory.ts';
+import { guarded } from '../support/guarded.ts';
+import { growable, resizable, shared, takeAway } from '../support/memory.ts';
 import { callAsync, callSync, onEveryPath, type OpName, type Options, pathsOf } from '../support/paths.ts';
 import { integers } from '../support/random.ts';
 import { counting, filled, made, sizeOf } from '../support/tensors.ts';
@@ -190,19 +191,86 @@ describe('views', () => {
       const plain = numbers.map((one, at) => made(one, shapes[at]!));
       const first = callSync(op, plain, { ...options, backend: 'naive' });
       for (let offset = 0; offset < 16; offset++) {
-        const views = numbers.map((one) => guarded(one, offset));
-        const inputs = views.map((data, at) => tensor(data, shapes[at]!));
-        const out = guarded(filled(first.data.length, NaN), 15 - offset);
-        const outTensor = tensor(out, first.shape);
-        await onEveryPath(op, inputs, { ...options, out: outTensor }, ({ data }) => {
+        const views = numbers.map((one) => guarded('f32', one.length, offset));
+        for (const [at, { data }] of views.entries()) data.set(numbers[at]!);
+        const inputs = views.map(({ data }, at) => tensor(data, shapes[at]!));
+        const result = guarded('f32', first.data.length, 15 - offset);
+        const out = tensor(result.data, first.shape);
+        await onEveryPath(op, inputs, { ...options, out }, ({ data }) => {
           expect(f32(data)).toEqual(f32(first.data));
-          expect([...views, out].every(guardsHold)).toBe(true);
-          out.fill(NaN);
+          expect([...views, result].every((one) => one.intact())).toBe(true);
+          result.data.fill(NaN);
         });
-        expect(views.map(f32)).toEqual(numbers.map(f32));
+        expect(views.map(({ data }) => f32(data))).toEqual(numbers.map(f32));
       }
     },
   );
+
+  it.each(cases)('%s %j %j of shared memory, in and out, borrowed or not', async (op, shapes, options) => {
+    const numbers = shapes.map((shape, at) => integers(sizeOf(shape), at + 1));
+    const first = callSync(
+      op,
+      numbers.map((one, at) => made(one, shapes[at]!)),
+      { ...options, backend: 'naive' },
+    );
+    const inputs = numbers.map((one, at) => tensor(shared([NaN, ...one]).subarray(1), shapes[at]!));
+    const out = tensor(shared(filled(first.data.length, NaN)), first.shape);
+    for (const backend of await pathsOf(op, inputs, options)) {
+      for (const borrow of [false, true]) {
+        const { data } = await callAsync(op, inputs, { ...options, out, backend, borrow });
+        expect(f32(data), backend).toEqual(f32(first.data));
+        out.data.fill(NaN);
+      }
+      expect(f32(callSync(op, inputs, { ...options, out, backend }).data), backend).toEqual(f32(first.data));
+    }
+  });
+});
+
+describe('an array that claims to be another', () => {
+  const claiming = (numbers: readonly number[], name: string, value: unknown): Float32Array =>
+    Object.defineProperty(Float32Array.from(numbers), name, { value });
+
+  it.each([4, 0, 1_000_000])('by a length of %i counts as what it is', async (length) => {
+    const x = claiming([-1, 2, -3], 'length', length);
+    expect(() => tensor(x, [length])).toThrow(
+      expect.objectContaining({ code: 'E_SHAPE', message: expect.stringMatching(/3 elements/) }),
+    );
+    const out = claiming([9, 9, 9], 'length', length);
+    await onEveryPath('relu', [tensor(x, [3])], { out: tensor(out, [3]) }, ({ data }) => {
+      expect([data[0], data[1], data[2]]).toEqual([0, 2, 0]);
+      Float32Array.prototype.fill.call(out, 9);
+    });
+  });
+
+  it('by another buffer or place in it still overlaps itself', async () => {
+    for (const [name, value] of [
+      ['buffer', new ArrayBuffer(16)],
+      ['byteOffset', 64],
+      ['byteLength', 0],
+    ] as const) {
+      for (const backend of await pathsOf('matmul', [ones(2, 2), ones(2, 2)])) {
+        const b = tensor(claiming([5, 6, 7, 8], name, value), [2, 2]);
+        const { data } = matmulSync(made([1, 2, 3, 4], [2, 2]), b, { out: b, backend });
+        expect([data[0], data[1], data[2], data[3]], `${name} on ${backend}`).toEqual([19, 22, 43, 50]);
+      }
+    }
+  });
+
+  it('by memory that is shared is not read after it was transferred away and freed', async () => {
+    const body = `
+      class Claiming extends Float32Array { get buffer() { return new SharedArrayBuffer(8); } }
+      const size = 1500;
+      for (let round = 0; round < 8; round++) {
+        const memory = new ArrayBuffer(size * size * 4);
+        const a = { data: new Claiming(memory), shape: [size, size] };
+        const running = uhop.matmul(a, a, { borrow: true, backend: 'cpu' });
+        structuredClone(memory, { transfer: [memory] });
+        gc();
+        await running;
+      }
+      return 'alive';`;
+    expect(await inFreshProcess(body, {}, ['--expose-gc'])).toMatchObject({ answer: 'alive' });
+  });
 });
 
 describe('out that overlaps an input', () => {

@@ -2,7 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { setImmediate } from 'node:timers/promises';
 import { devices, matmul, tensor, UhopError } from 'uhop';
 import { describe, expect, it } from 'vitest';
+import { inFreshProcess } from '../support/fresh.ts';
 import { loadNative } from '../support/native.ts';
+
+const hasPrlimit = process.platform === 'linux' && spawnSync('prlimit', ['--version']).status === 0;
+if (!hasPrlimit) console.log('skipped: no prlimit to take memory away with');
 
 const size = 700;
 const square = (n: number) => tensor(new Float32Array(n * n).fill(1), [n, n]);
@@ -44,6 +48,34 @@ describe('a product beside the event loop', () => {
     controller.abort();
     await setImmediate();
     expect(data.every((y) => y === size)).toBe(true);
+  });
+
+  it.runIf(hasPrlimit)('is the path’s own failure where no thread can be started', async () => {
+    // Less memory left than the stack of a thread takes.
+    const body = `
+      const { execFileSync } = await import('node:child_process');
+      const { readFileSync } = await import('node:fs');
+      const a = uhop.tensor(new Float32Array(200 * 200).fill(1), [200, 200]);
+      await uhop.explain('matmul', [a, a]);
+      const [, kilobytes] = /VmSize:\\s+(\\d+)/.exec(readFileSync('/proc/self/status', 'utf8'));
+      execFileSync('prlimit', ['--pid', process.pid, '--as=' + (kilobytes * 1024 + 7 * 2 ** 20)]);
+      const forced = await uhop.matmul(a, a, { backend: '${backend}' }).catch(({ name, code, message }) => ({ name, code, message }));
+      const { path, data } = await uhop.matmul(a, a);
+      return { forced, path, right: data.every((y) => y === 200) };`;
+    expect(await inFreshProcess(body)).toMatchObject({
+      answer: {
+        forced: {
+          name: 'UhopError',
+          code: 'E_OUT_OF_MEMORY',
+          message: expect.stringMatching(/no thread can be started/),
+        },
+        path: 'naive:js',
+        right: true,
+      },
+      warnings: expect.arrayContaining([
+        { code: 'UHOP_FALLBACK', message: expect.stringMatching(/naive:js runs instead/) },
+      ]),
+    });
   });
 
   it('keeps the process alive until it is done and not longer', () => {

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 
 const script = fileURLToPath(new URL('../../native/build.mjs', import.meta.url));
 
@@ -13,9 +13,14 @@ function build(env: Readonly<Record<string, string>>, args: readonly string[] = 
   return { status, stdout, stderr };
 }
 
+const oldCMake = mkdtempSync(join(tmpdir(), 'uhop-cmake-'));
+writeFileSync(join(oldCMake, 'cmake'), '#!/bin/sh\necho cmake version 3.18.4\n', { mode: 0o755 });
+afterAll(() => rmSync(oldCMake, { recursive: true }));
+
 describe('a build that cannot be', () => {
   it.each([
     ['without CMake', { PATH: '/nowhere' }, /CMake \(3\.25 or newer\) was not found/],
+    ['with an old CMake', { PATH: `${oldCMake}:${process.env.PATH}` }, /needed, found cmake version 3\.18\.4/],
     ['without a compiler', { CXX: '/nowhere/c++' }, /no C\+\+20 compiler was found \(tried \/nowhere\/c\+\+\)/],
   ])('%s says so in one sentence and fails only when it must', (_, env, reason) => {
     const lenient = build(env);
@@ -39,8 +44,9 @@ describe('a build that cannot be', () => {
     expect(stderr).toMatch(/cmake-js is not installed/);
   });
 
-  it('that is not wanted does nothing', () => {
-    const skipped = build({ UHOP_SKIP_BUILD: '1', PATH: '/nowhere' }, ['--strict']);
-    expect(skipped).toEqual({ status: 0, stdout: '', stderr: '' });
+  it.each([[[]], [['--strict']]])('that is forbidden says so and is no failure (%j)', (args) => {
+    const skipped = build({ UHOP_SKIP_BUILD: '1', PATH: '/nowhere' }, args);
+    expect(skipped).toMatchObject({ status: 0, stdout: '' });
+    expect(skipped.stderr).toMatch(/^uhop: the native addon was not built: UHOP_SKIP_BUILD is set\..*\n$/);
   });
 });

@@ -2,9 +2,9 @@ import { type Conv2dOptions, conv2dSync, devices, explain, tensor } from 'uhop';
 import { describe, expect, it } from 'vitest';
 import type { Conv2dCall, TensorData } from '../../backends/contract.ts';
 import { guarded } from '../support/guarded.ts';
-import { convolution } from '../support/images.ts';
 import { addon, conv2dCall } from '../support/native.ts';
 import { generator, integers } from '../support/random.ts';
+import { conv2dExpected } from '../support/reference.ts';
 import { elements, made } from '../support/tensors.ts';
 
 const DTYPES = ['f32', 'f32', 'f32', 'f64', 'f16', 'bf16'] as const;
@@ -50,7 +50,23 @@ async function cpuPaths(call: Conv2dCall): Promise<readonly string[]> {
   return ranking.map(({ path }) => path).filter((path) => path.startsWith('cpu:'));
 }
 
-function runGuarded(backend: string, call: Conv2dCall, numbers: readonly Float64Array[], offset: number): string {
+/** What its definition gives for these inputs. */
+function expectedOf(call: Conv2dCall, [x, w, bias]: readonly Float64Array[]): TensorData {
+  const shapes = asked(call);
+  const { padTop, padLeft, padBottom, padRight } = call;
+  const padding = [padTop, padLeft, padBottom, padRight] as const;
+  const options = { ...shapes.options, padding, bias: bias && tensor(bias, [call.O]) };
+  const { value } = conv2dExpected(tensor(x!, shapes.x), tensor(w!, shapes.w), options);
+  return elements(value, call.dtype);
+}
+
+function runGuarded(
+  backend: string,
+  call: Conv2dCall,
+  numbers: readonly Float64Array[],
+  expected: TensorData,
+  offset: number,
+): string {
   const { dtype, outShape } = call;
   const length = outShape.reduce((n, extent) => n * extent, 1);
   const all = [...numbers.map(({ length: count }) => count), length].map((count) => guarded(dtype, count, offset));
@@ -64,7 +80,6 @@ function runGuarded(backend: string, call: Conv2dCall, numbers: readonly Float64
     ...(added ? { bias: tensor(added, [call.O], dtype) } : {}),
   };
   const { path } = conv2dSync(tensor(x, shapes.x, dtype), tensor(w, shapes.w, dtype), options);
-  const expected = elements(convolution(call, numbers[0]!, numbers[1]!, numbers[2]), dtype);
   const wrong = out.findIndex((y, at) => y !== expected[at]);
   const told = `${path} ${JSON.stringify(call)}`;
   if (path !== backend) return `${told}: ${backend} was asked for`;
@@ -86,9 +101,10 @@ describe('conv2d on every path', () => {
       const weights = call.O * (call.C / call.groups) * call.KH * call.KW;
       const numbers = [integers(call.batch * call.C * call.H * call.W, round), integers(weights, round + 1)];
       if (call.bias) numbers.push(integers(call.O, round + 2));
+      const expected = expectedOf(call, numbers);
       for (const path of await cpuPaths(call)) {
         seen.add(path);
-        faults.push(runGuarded(path, call, numbers, round % 16));
+        faults.push(runGuarded(path, call, numbers, expected, round % 16));
       }
     }
     expect(faults.filter((fault) => fault !== '')).toEqual([]);

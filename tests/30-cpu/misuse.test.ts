@@ -65,6 +65,20 @@ const cases: readonly [string, unknown[]][] = [
   ['a kernel of height zero', [gemm, 1, convWith(6, 0), four(), four(), undefined, four()]],
   ['a stride of zero', [gemm, 1, convWith(10, 0), four(), four(), undefined, four()]],
   ['a padding beyond every image', [gemm, 1, convWith(14, 2 ** 50), four(), four(), undefined, four()]],
+  [
+    'taps that overflow over no channels',
+    [
+      gemm,
+      1,
+      convWith(2, 0)
+        .with(6, 2 ** 32)
+        .with(7, 2 ** 32),
+      four(),
+      four(),
+      undefined,
+      four(),
+    ],
+  ],
   ['an output larger than out', [gemm, 1, convWith(8, 9), four(), four(), undefined, four()]],
   ['a batch larger than the image', [gemm, 1, convWith(1, 3), four(), four(), undefined, new Float32Array(12)]],
   [

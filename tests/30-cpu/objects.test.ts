@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 
+const addon = fileURLToPath(new URL('../../build/Release/uhop.node', import.meta.url));
 const objects = fileURLToPath(new URL('../../build/CMakeFiles', import.meta.url));
 const hasObjdump = spawnSync('objdump', ['--version']).status === 0;
 const relevant = process.arch === 'x64' && hasObjdump;
@@ -48,5 +49,24 @@ describe.runIf(relevant)('AVX instructions', () => {
     const isa = target.slice('kernels_'.length);
     expect(symbols.filter((line) => !line.includes(`__${isa}`))).toEqual([]);
     expect(symbols.length).toBeGreaterThan(0);
+  });
+});
+
+const elf = process.platform === 'linux' && spawnSync('nm', ['--version']).status === 0;
+if (!elf) console.log('skipped: no nm, or no ELF file, to read the symbols of');
+
+describe.runIf(elf)('the addon', () => {
+  const { stdout } = spawnSync('nm', ['-D', '-C', '--undefined-only', addon], { encoding: 'utf8' });
+  const imported = stdout.split('\n').flatMap((line) => / U ([^@]+)/.exec(line)?.[1] ?? []);
+
+  it('takes from Node what is stable across its versions, and no buffer of foreign memory', () => {
+    expect(imported.filter((name) => name.startsWith('napi_')).length).toBeGreaterThan(10);
+    expect(imported.filter((name) => /^(v8|node)::|^(uv|node_api)_|_external/.test(name))).toEqual([]);
+  });
+
+  it('cannot end the process or print', () => {
+    expect(
+      imported.filter((name) => /^(exit|_exit|abort|printf|puts|fwrite|write|napi_fatal_error)$/.test(name)),
+    ).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,10 +10,17 @@ import { addon } from '../support/native.ts';
 
 const script = fileURLToPath(new URL('../support/forced-isa.mjs', import.meta.url));
 
-function child(env: Readonly<Record<string, string>>): { device: Device; paths: string[]; results: boolean[] } {
+const hasTaskset = process.platform === 'linux' && spawnSync('taskset', ['--version']).status === 0;
+if (!hasTaskset) console.log('skipped: no taskset to bind a process to one processor with');
+
+function child(
+  env: Readonly<Record<string, string>>,
+  launcher: readonly string[] = [],
+): { device: Device; paths: string[]; results: boolean[] } {
   const { UHOP_ISA: _isa, UHOP_THREADS: _threads, UHOP_DISABLE: _disable, ...clean } = process.env;
   const options = { env: { ...clean, ...env }, encoding: 'utf8' } as const;
-  const { status, stdout, stderr } = spawnSync(process.execPath, [script], options);
+  const [command, ...args] = [...launcher, process.execPath, script];
+  const { status, stdout, stderr } = spawnSync(command!, args, options);
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   return JSON.parse(stdout) as { device: Device; paths: string[]; results: boolean[] };
 }
@@ -58,11 +65,23 @@ describe('the probe', () => {
     expect(paths).toEqual([]);
   });
 
-  it('UHOP_THREADS sets the threads and must be a positive integer', () => {
+  it.runIf(hasTaskset)('has as many threads as its affinity mask has processors', () => {
+    const [, first] = /Cpus_allowed_list:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))!;
+    const { device, results } = child({}, ['taskset', '-c', first!]);
+    expect([device.threads, results.length > 0, results.every(Boolean)]).toEqual([1, true, true]);
+  });
+
+  it('UHOP_THREADS sets the threads; an empty one sets nothing', async () => {
     expect(child({ UHOP_THREADS: '3' }).device.threads).toBe(3);
-    const { device, paths } = child({ UHOP_THREADS: 'many' });
+    expect(child({ UHOP_THREADS: '512' }).device.threads).toBe(512);
+    const { threads } = (await devices()).find(({ id }) => id === 'cpu')!;
+    expect(child({ UHOP_THREADS: '' }).device.threads).toBe(threads);
+  });
+
+  it.each(['many', '0', '-1', '1.5', '513', '1e10'])('UHOP_THREADS=%s is refused', (asked) => {
+    const { device, paths } = child({ UHOP_THREADS: asked });
     expect(device).toMatchObject({ usable: false, reason: { code: 'disabled' } });
-    expect(device.reason!.message).toContain("'many'");
+    expect(device.reason!.message).toContain(`'${asked}', which is not an integer from 1 to 512`);
     expect(paths).toEqual([]);
   });
 

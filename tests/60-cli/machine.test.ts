@@ -1,4 +1,4 @@
-import { access } from 'node:fs/promises';
+import { access, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { folder, uhop } from './cli.ts';
@@ -104,10 +104,32 @@ describe('uhop doctor', () => {
     await using place = await folder();
     const { code, stdout } = await uhop(['doctor', '--json'], { cwd: place.path, env: { UHOP_DISABLE: 'cpu' } });
     const findings = JSON.parse(stdout) as Finding[];
-    const names = ['node', 'compiler', 'cmake', 'addon', 'instructions', 'threads', 'memory', 'store'];
+    const names = ['node', 'compiler', 'cmake', 'addon', 'instructions', 'threads', 'memory', 'sqlite', 'store'];
     expect(findings.map(({ name }) => name)).toEqual(names);
     expect(findings.find(({ name }) => name === 'addon')).toMatchObject({ ok: false, hint: expect.any(String) });
     expect(code).toBe(3);
+  });
+
+  test('finds whichever compiler the build would, and misses its tools only where there is no addon', async () => {
+    await using place = await folder();
+    await writeFile(join(place.path, 'clang++'), '#!/bin/sh\necho clang version 99\n', { mode: 0o755 });
+    const examined = async (env: Record<string, string>): Promise<readonly (Finding | undefined)[]> => {
+      const { stdout } = await uhop(['doctor', '--json'], { cwd: place.path, env });
+      const findings = JSON.parse(stdout) as Finding[];
+      return ['compiler', 'cmake'].map((name) => findings.find((finding) => finding.name === name));
+    };
+    const missing = { ok: false, value: 'cmake: none runs', hint: expect.stringContaining('uhop build') };
+    const none = { PATH: '/nowhere', UHOP_NATIVE_PATH: '/nowhere/uhop.node' };
+    expect(await examined({ ...none, PATH: place.path })).toMatchObject([
+      { ok: true, value: 'clang version 99' },
+      missing,
+    ]);
+    expect(await examined(none)).toMatchObject([{ ok: false, value: 'c++, g++, clang++: none runs' }, missing]);
+    expect(await examined({ ...none, CXX: 'my-c++' })).toMatchObject([
+      { ok: false, value: 'my-c++: none runs' },
+      missing,
+    ]);
+    expect(await examined({ PATH: '/nowhere' })).toMatchObject([{ ok: null }, { ok: null }]);
   });
 
   test('looks at the store’s folder without creating it', async () => {

@@ -90,6 +90,25 @@ describe('installed in an empty folder', () => {
     expect(cpu.reason.hint).toContain('npx uhop build');
   }, 300_000);
 
+  it('says where install scripts are forbidden what the stores lack, too', () => {
+    const examined = run('npx', ['--no-install', 'uhop', 'doctor', '--json'], folder);
+    expect(examined.status, examined.stderr).toBe(3);
+    const findings = JSON.parse(examined.stdout) as { name: string; ok: boolean | null; value: string }[];
+    const missing = findings.filter(({ ok }) => ok === false);
+    expect(missing.map(({ name }) => name)).toEqual(['addon', 'instructions', 'sqlite']);
+    expect(missing[2]!.value).toContain('npm rebuild better-sqlite3');
+    const used = script(`
+      import { openStore } from 'uhop/dhp';
+      await (await openStore('memory:')).close();
+      const { name, code, message } = await openStore('./store').catch((error) => error);
+      console.log(JSON.stringify({ name, code, message }));`);
+    expect(used.status, used.stderr).toBe(0);
+    expect(JSON.parse(used.stdout)).toMatchObject({
+      ...{ name: 'DhpError', code: 'E_STORE' },
+      message: expect.stringContaining('npm rebuild better-sqlite3'),
+    });
+  });
+
   it('builds the addon by its install script', () => {
     const rebuild = run('npm', ['rebuild', 'uhop', '--foreground-scripts'], folder);
     expect(rebuild.status, rebuild.stderr).toBe(0);

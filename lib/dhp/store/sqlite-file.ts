@@ -14,7 +14,7 @@ export interface FileOptions {
 export async function openFile(path: string, options: FileOptions): Promise<Database.Database> {
   return patiently(() => {
     // SQLite's own wait blocks this thread, so it is short; the long patience is `patiently`'s.
-    const db = new Database(path, { timeout: 250 });
+    const db = connect(path, 250);
     try {
       db.defaultSafeIntegers(true);
       db.pragma('journal_mode = WAL');
@@ -31,6 +31,27 @@ export async function openFile(path: string, options: FileOptions): Promise<Data
       throw error;
     }
   });
+}
+
+/** The version of SQLite that keeps the stores; `E_STORE` where it cannot be loaded. */
+export function sqliteVersion(): string {
+  const db = connect(':memory:', 0);
+  const version = db.prepare('SELECT sqlite_version()').pluck().get();
+  db.close();
+  return String(version);
+}
+
+/** Where install scripts were forbidden, the driver is there and its compiled part is not. */
+function connect(path: string, timeout: number): Database.Database {
+  try {
+    return new Database(path, { timeout });
+  } catch (error) {
+    const [reason = ''] = error instanceof Error ? error.message.split('\n') : [];
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ERR_DLOPEN_FAILED' && !reason.startsWith('Could not locate the bindings file')) throw error;
+    const message = `better-sqlite3, which keeps stores, cannot be loaded (${reason}): run \`npm rebuild better-sqlite3\``;
+    throw new DhpError('E_STORE', message, {}, error);
+  }
 }
 
 /** Runs `attempt` until no other writer is in its way. Its SQLite errors come out as `E_STORE_FULL` or `E_STORE`. */
