@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { Option } from 'commander';
+import { everyHandoff } from '../dhp/handoff.ts';
 import { openStore } from '../dhp/index.ts';
 import type { Handoff, ListFilter, Store } from '../dhp/types.ts';
 import { JobError, type JobStatus, jobStatus } from '../jobs/index.ts';
@@ -25,7 +26,6 @@ export async function openExisting(store: string): Promise<Store> {
 }
 
 const WHOLE_ID = /^h1_[0-9a-f]{64}$/;
-const PAGE = 500;
 
 /** The whole id for the beginning of one, as git does for commits. */
 export async function resolveId(store: Store, beginning: string): Promise<string> {
@@ -57,15 +57,6 @@ export async function* everyJob(store: Store, filter: ListFilter = {}): AsyncGen
   for await (const handoff of everyHandoff(store, filter)) {
     if (opOfKind(handoff.intent.task_kind) !== null) yield handoff;
   }
-}
-
-async function* everyHandoff(store: Store, filter: ListFilter): AsyncGenerator<Handoff> {
-  let after: string | undefined;
-  do {
-    const page = await store.list({ ...filter, limit: PAGE, ...(after === undefined ? {} : { after }) });
-    yield* page;
-    after = page.length === PAGE ? page.at(-1)?.id : undefined;
-  } while (after !== undefined);
 }
 
 /** Enough of an id to tell jobs apart and to type. */

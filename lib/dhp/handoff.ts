@@ -33,6 +33,18 @@ export function list(store: Store, filter: ListFilter = {}): Promise<readonly Ha
   return store.list(filter);
 }
 
+const PAGE = 100;
+
+/** Every handoff that the filter takes, in order of creation, read page by page as they are asked for. */
+export async function* everyHandoff(store: Store, filter: ListFilter = {}): AsyncGenerator<Handoff> {
+  let after: string | undefined;
+  do {
+    const page = await store.list({ ...filter, limit: PAGE, ...(after !== undefined && { after }) });
+    yield* page;
+    after = page.length === PAGE ? page.at(-1)?.id : undefined;
+  } while (after !== undefined);
+}
+
 /** The newest checkpoint that is not quarantined, or null. A holder that goes on from it uses `ClaimContext.restore`. */
 export function lastCheckpoint(store: Store, id: string): Promise<CheckpointRecord | null> {
   return store.lastCheckpoint(id);

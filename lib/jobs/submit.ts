@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import { limits } from '../../backends/limits.ts';
-import { dispatch } from '../dhp/handoff.ts';
+import { dispatch, everyHandoff } from '../dhp/handoff.ts';
 import { canonical } from '../dhp/protocol/canonical.ts';
 import { type IntentRequest, makeIntent } from '../dhp/protocol/ids.ts';
-import type { Budget, Handoff, Intent, Json, Store } from '../dhp/types.ts';
+import type { Budget, Handoff, Intent, Json, State, Store } from '../dhp/types.ts';
 import { describeJob } from './call.ts';
 import { JobFiles } from './inputs.ts';
 import { readJob, taskKind } from './job.ts';
@@ -19,7 +19,6 @@ import type { InputFile, JobInputs, JobSpec, SubmitOptions, SubmittedJob, TileSi
 const JOB_BUDGET: Partial<Budget> = { max_attempts: 1_000_000, max_attempts_without_progress: 3 };
 
 const DEFAULT_TILE_MEMORY = 256 * 1024 * 1024;
-const PAGE = 100;
 
 /**
  * Checks a job whole and puts it up for workers: reads every header, hashes every input, and resolves paths and tile sizes,
@@ -71,21 +70,13 @@ export async function submitJob(store: Store, spec: JobSpec, options: SubmitOpti
  */
 async function sameJob(store: Store, intent: Intent, given: TileSize): Promise<Handoff | null> {
   const wanted = withoutTiles(intent);
-  for (let after: string | undefined; ; ) {
-    const page = await store.list({
-      taskKind: intent.task_kind,
-      state: ['pending', 'claimed', 'orphaned', 'completed', 'dead'],
-      limit: PAGE,
-      ...(after !== undefined && { after }),
-    });
-    for (const handoff of page) {
-      if (withoutTiles(handoff.intent) !== wanted) continue;
-      const { tile } = handoff.intent.inputs as unknown as JobInputs;
-      if (Object.entries(given).every(([axis, extent]) => tile[axis as keyof TileSize] === extent)) return handoff;
-    }
-    after = page.at(-1)?.id;
-    if (after === undefined) return null;
+  const state: readonly State[] = ['pending', 'claimed', 'orphaned', 'completed', 'dead'];
+  for await (const handoff of everyHandoff(store, { taskKind: intent.task_kind, state })) {
+    if (withoutTiles(handoff.intent) !== wanted) continue;
+    const { tile } = handoff.intent.inputs as unknown as JobInputs;
+    if (Object.entries(given).every(([axis, extent]) => tile[axis as keyof TileSize] === extent)) return handoff;
   }
+  return null;
 }
 
 /** The intent in canonical form, less its tile sizes and the schema that counts the tiles. */

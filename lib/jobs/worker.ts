@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { reapDead } from '../dhp/claim.ts';
 import { DhpError } from '../dhp/errors.ts';
+import { everyHandoff } from '../dhp/handoff.ts';
 import { thisProcess } from '../dhp/process.ts';
 import type { Handoff, Store } from '../dhp/types.ts';
 import { failureOf, isKnown } from './ends.ts';
@@ -11,7 +12,6 @@ import { pathFor, runJob, workerName } from './runner.ts';
 import type { JobOp, JobOutcome, WorkOptions, WorkSummary } from './types.ts';
 
 const DEFAULT_POLL_MS = 1000;
-const PAGE = 100;
 /** A job that did not end well is left alone for this long, twice as long each further time. */
 const FIRST_PAUSE_MS = 1000;
 const LAST_PAUSE_MS = 60_000;
@@ -73,21 +73,12 @@ async function attempt(store: Store, id: string, options: WorkOptions): Promise<
 /** The oldest job that can be claimed and done here; null when there is none. */
 async function findJob(store: Store, options: Mine, pauses: Pauses): Promise<string | null> {
   const kinds = options.kinds ?? ALL;
-  let after: string | undefined;
-  for (;;) {
-    const page = await store.list({
-      state: ['pending', 'orphaned', 'claimed'],
-      limit: PAGE,
-      ...(after !== undefined && { after }),
-    });
-    for (const handoff of page) {
-      const op = opOfKind(handoff.intent.task_kind);
-      if (op === null || !kinds.includes(op) || pauses.holds(handoff.id)) continue;
-      if ((await isFree(store, handoff, options.workerId)) && (await canDo(store, handoff, options))) return handoff.id;
-    }
-    after = page.at(-1)?.id;
-    if (after === undefined) return null;
+  for await (const handoff of everyHandoff(store, { state: ['pending', 'orphaned', 'claimed'] })) {
+    const op = opOfKind(handoff.intent.task_kind);
+    if (op === null || !kinds.includes(op) || pauses.holds(handoff.id)) continue;
+    if ((await isFree(store, handoff, options.workerId)) && (await canDo(store, handoff, options))) return handoff.id;
   }
+  return null;
 }
 
 /**
