@@ -1,32 +1,17 @@
+#include "gemm_write.h"
 #include "kernels.h"
 #include "simd.h"
 
 // GEMM micro-kernel after Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008) and BLIS:
-// the whole MR×NR tile of C stays in registers while one column of the A panel (broadcast) meets one row of the B
-// panel. Edge tiles run the same loop on fewer rows or vectors: every element sees the same operations in the same
-// order wherever it lies in a tile.
+// the whole MR×NR tile of C stays in registers while one column of A (broadcast) meets one row of B. Edge tiles run the
+// same loop on fewer rows or vectors: every element sees the same operations in the same order wherever it lies in a
+// tile, and wherever its operands lie in memory.
 
 namespace uhop::UHOP_ISA {
 
-/** C, bias and activation for `n` of the elements of one vector of sums. */
-template <class T>
-UHOP_INLINE void write_vector(const GemmTile<T>& t, Vec<T> v, int i, int j, int n) {
-  const bool whole = n == Simd<T>::width;
-  T* c = t.c + std::size_t(i) * t.ldc + j;
-  if (t.accumulate) v = (whole ? load(c) : load_first(c, n)) + v;
-  if (t.finish) {
-    if (t.bias != nullptr) {
-      const T* bias = t.bias + std::size_t(i) * t.biasI + std::size_t(j) * t.biasJ;
-      v += t.biasJ == 0 ? splat(*bias) : whole ? load(bias) : load_first(bias, n);
-    }
-    if (t.relu) v = relu(v);
-  }
-  if (whole) {
-    store(c, v);
-  } else {
-    store_first(c, v, n);
-  }
-}
+constexpr std::size_t kLine = 64;
+/** Rows of A that lie apart are more streams than the hardware follows, so they are called for so many bytes ahead. */
+constexpr std::size_t kAhead = 4 * kLine;
 
 /** The tile from a copy of its sums: the way of edge tiles and of last k blocks with something to add. */
 template <class T>
@@ -40,29 +25,41 @@ __attribute__((noinline)) static void write_tile(const GemmTile<T>& t, const Vec
   }
 }
 
-template <class T, int MR, int NR, int ROWS, int VECTORS>
+template <class T, int ROWS, int VECTORS, bool PARTIAL>
 static void tile(const GemmTile<T>& t) {
   constexpr int W = Simd<T>::width;
+  const int last = t.n - (VECTORS - 1) * W;
   Vec<T> acc[ROWS][VECTORS] = {};
-  const T* a = t.a;
-  const T* b = t.b;
+  const T* a[ROWS];
 #pragma GCC unroll 16
   for (int i = 0; i < ROWS; ++i) {
+    a[i] = t.a + std::size_t(i) * t.aRow;
 #pragma GCC unroll 16
     for (int j = 0; j < VECTORS; ++j) __builtin_prefetch(t.c + std::size_t(i) * t.ldc + j * W, 1);
   }
-  for (std::size_t k = 0; k < t.kc; ++k, a += MR, b += NR) {
-    Vec<T> row[VECTORS];
+  const T* b = t.b;
+  std::size_t at = 0;
+  for (std::size_t k = 0; k < t.kc;) {
+    if (t.aStep == 1) {
 #pragma GCC unroll 16
-    for (int j = 0; j < VECTORS; ++j) row[j] = load(b + j * W);
+      for (int i = 0; i < ROWS; ++i) __builtin_prefetch(a[i] + at + kAhead / sizeof(T));
+    }
+    const std::size_t until = t.kc - k < kLine / sizeof(T) ? t.kc : k + kLine / sizeof(T);
+    for (; k < until; ++k, at += t.aStep, b += t.bStep) {
+      Vec<T> row[VECTORS];
 #pragma GCC unroll 16
-    for (int i = 0; i < ROWS; ++i) {
-      const Vec<T> left = splat(a[i]);
+      for (int j = 0; j < VECTORS; ++j) {
+        row[j] = PARTIAL && j == VECTORS - 1 ? load_first(b + j * W, last) : load(b + j * W);
+      }
 #pragma GCC unroll 16
-      for (int j = 0; j < VECTORS; ++j) acc[i][j] = fma(left, row[j], acc[i][j]);
+      for (int i = 0; i < ROWS; ++i) {
+        const Vec<T> left = splat(a[i][at]);
+#pragma GCC unroll 16
+        for (int j = 0; j < VECTORS; ++j) acc[i][j] = fma(left, row[j], acc[i][j]);
+      }
     }
   }
-  if (t.n == VECTORS * W && !t.finish) {
+  if (last == W && !t.finish) {
 #pragma GCC unroll 16
     for (int i = 0; i < ROWS; ++i) {
 #pragma GCC unroll 16
@@ -72,28 +69,35 @@ static void tile(const GemmTile<T>& t) {
       }
     }
   } else {
-    write_tile(t, &acc[0][0], ROWS, VECTORS);
+    Vec<T> sums[ROWS][VECTORS];
+#pragma GCC unroll 16
+    for (int i = 0; i < ROWS; ++i) {
+#pragma GCC unroll 16
+      for (int j = 0; j < VECTORS; ++j) sums[i][j] = acc[i][j];
+    }
+    write_tile(t, &sums[0][0], ROWS, VECTORS);
   }
 }
 
-template <class T, int MR, int NR, int ROWS, int VECTORS>
+template <class T, int ROWS, int VECTORS>
 static void pick_tile(const GemmTile<T>& t) {
   if constexpr (VECTORS > 1) {
-    if (t.n <= (VECTORS - 1) * Simd<T>::width) return pick_tile<T, MR, NR, ROWS, VECTORS - 1>(t);
+    if (t.n <= (VECTORS - 1) * Simd<T>::width) return pick_tile<T, ROWS, VECTORS - 1>(t);
   }
   if constexpr (ROWS > 1) {
-    if (t.m < ROWS) return pick_tile<T, MR, NR, ROWS - 1, VECTORS>(t);
+    if (t.m < ROWS) return pick_tile<T, ROWS - 1, VECTORS>(t);
   }
-  tile<T, MR, NR, ROWS, VECTORS>(t);
+  if (!t.bPadded && t.n < VECTORS * Simd<T>::width) return tile<T, ROWS, VECTORS, true>(t);
+  tile<T, ROWS, VECTORS, false>(t);
 }
 
 }  // namespace uhop::UHOP_ISA
 
 namespace uhop {
 
-#define UHOP_GEMM(dtype, T, isa, MR, NR, KC)                    \
+#define UHOP_GEMM(dtype, T, isa, MR, NR, KC)                     \
   void dtype##_gemm__##isa##_##MR##x##NR(const GemmTile<T>& t) { \
-    isa::pick_tile<T, MR, NR, MR, NR / isa::Simd<T>::width>(t);  \
+    isa::pick_tile<T, MR, NR / isa::Simd<T>::width>(t);          \
   }
 #include "variants.inc"
 

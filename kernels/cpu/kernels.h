@@ -7,16 +7,21 @@
 namespace uhop {
 
 /**
- * One tile of C = A·B from packed panels, m ≤ MR rows and n ≤ NR columns:
- *   s[i][j] = Σ_{k<kc} a[k·MR + i] · b[k·NR + j], k ascending
+ * One tile of C = A·B, m ≤ MR rows and n ≤ NR columns:
+ *   s[i][j] = Σ_{k<kc} a[i·aRow + k·aStep] · b[k·bStep + j], k ascending
  *   C[i][j] = accumulate ? C[i][j] + s[i][j] : s[i][j]
  *   finish: C[i][j] = act(C[i][j] + bias[i·biasI + j·biasJ]), biasI and biasJ each 0 or 1
- * Panels are zero beyond m and n. Nothing outside the m×n elements of C is read or written.
+ * bPadded: the rows of b may be read up to the next whole vector beyond n. Apart from that nothing outside the operands'
+ * elements is read, and nothing outside the m×n elements of C is written.
  */
 template <class T>
 struct GemmTile {
   const T* a;
+  std::size_t aRow;
+  std::size_t aStep;
   const T* b;
+  std::size_t bStep;
+  bool bPadded;
   std::size_t kc;
   T* c;
   std::size_t ldc;
@@ -32,6 +37,17 @@ struct GemmTile {
 
 template <class T>
 using GemmKernel = void (*)(const GemmTile<T>&);
+
+/** The same tile with m ≤ kFewRows and any n. `scratch`: m rows of n elements rounded up to whole vectors, 64-byte aligned. */
+template <class T>
+using FewRowsKernel = void (*)(const GemmTile<T>&, T* scratch);
+constexpr int kFewRows = 8;
+
+/**
+ * dst[k·width + r] = rows[r][k] for r < count and k < kc; a null row counts as zeros. Lanes r ≥ count are left alone.
+ */
+template <class T>
+using InterleaveKernel = void (*)(const T* const* rows, std::size_t count, std::size_t kc, std::size_t width, T* dst);
 
 /** y[i] = relu(x[i]) for i < n; y may be x. T is float, double, or the bits of f16 and bf16. */
 template <class T>

@@ -49,7 +49,7 @@ UHOP_INLINE Vec<T> splat(T x) {
   return x - Vec<T>{};
 }
 
-/** The first n of a vector's elements, the rest zero; touches no memory beyond them. */
+/** The first n of a vector's elements, 0 < n < width, the rest zero; touches no memory beyond them. */
 template <class T>
 UHOP_INLINE Vec<T> load_first(const T* p, int n) {
   Vec<T> v{};
@@ -61,6 +61,24 @@ template <class T>
 UHOP_INLINE void store_first(T* p, Vec<T> v, int n) {
   for (int i = 0; i < n; ++i) p[i] = v[i];
 }
+
+#if defined(__AVX512F__)
+UHOP_INLINE Vec<float> load_first(const float* p, int n) { return _mm512_maskz_loadu_ps(__mmask16((1u << n) - 1), p); }
+UHOP_INLINE Vec<double> load_first(const double* p, int n) { return _mm512_maskz_loadu_pd(__mmask8((1u << n) - 1), p); }
+UHOP_INLINE void store_first(float* p, Vec<float> v, int n) { _mm512_mask_storeu_ps(p, __mmask16((1u << n) - 1), v); }
+UHOP_INLINE void store_first(double* p, Vec<double> v, int n) { _mm512_mask_storeu_pd(p, __mmask8((1u << n) - 1), v); }
+#elif defined(__AVX2__)
+UHOP_INLINE __m256i first_lanes32(int n) {
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+UHOP_INLINE __m256i first_lanes64(int n) {
+  return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3));
+}
+UHOP_INLINE Vec<float> load_first(const float* p, int n) { return _mm256_maskload_ps(p, first_lanes32(n)); }
+UHOP_INLINE Vec<double> load_first(const double* p, int n) { return _mm256_maskload_pd(p, first_lanes64(n)); }
+UHOP_INLINE void store_first(float* p, Vec<float> v, int n) { _mm256_maskstore_ps(p, first_lanes32(n), v); }
+UHOP_INLINE void store_first(double* p, Vec<double> v, int n) { _mm256_maskstore_pd(p, first_lanes64(n), v); }
+#endif
 
 #if defined(__AVX512F__)
 UHOP_INLINE Vec<float> fma(Vec<float> a, Vec<float> b, Vec<float> c) { return _mm512_fmadd_ps(a, b, c); }

@@ -21,8 +21,8 @@ bool planar(const GemmVariant<T>& v, const ConvCall& call, const Operands<T>& da
   return gemm_batch(v, call.batch * call.groups, O, pixels, taps, crew, [&](std::size_t i, auto&& run) {
     const std::size_t group = i % call.groups;
     const T* x = data.x + i * C * call.H * call.W;
-    const MatrixSource<T> weights(data.w + group * O * taps, taps, 1);
-    const MatrixSource<T> matrix(x, 1, pixels);
+    const MatrixSource<T> weights({data.w + group * O * taps, taps, 1}, v.interleave);
+    const MatrixSource<T> matrix({x, 1, pixels}, v.interleave);
     const PlanarImage<T> image(x, call);
     const PanelSource<T>* columns = &image;
     if (is_pointwise(call)) columns = &matrix;
@@ -46,9 +46,9 @@ bool interleaved(const GemmVariant<T>& v, const ConvCall& call, const Operands<T
   const std::size_t taps = C * call.KH * call.KW, pixels = call.batch * call.OH * call.OW;
   return gemm_batch(v, call.groups, pixels, O, taps, crew, [&](std::size_t group, auto&& run) {
     const T* x = data.x + group * C;
-    const MatrixSource<T> weights(data.w + group * O, 1, call.O);
-    const MatrixSource<T> matrix(x, call.C, 1);
-    const InterleavedImage<T> image(x, call);
+    const MatrixSource<T> weights({data.w + group * O, 1, call.O}, v.interleave);
+    const MatrixSource<T> matrix({x, call.C, 1}, v.interleave);
+    const InterleavedImage<T> image(x, call, v.interleave);
     const PanelSource<T>* rows = &image;
     if (is_pointwise(call)) rows = &matrix;
     run(GemmProblem<T>{.M = pixels,

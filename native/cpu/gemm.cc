@@ -2,193 +2,215 @@
 
 #include <algorithm>
 
-#include "../probe/caches.h"
+#include "plan.h"
+#include "split_k.h"
 
 namespace uhop {
 
-// The loops of BLIS, with these changes. The k loop is inside the task that owns a tile of C, which therefore stays in
-// the cache of one core. What several tasks need is packed before them, for as many k blocks at once as the budget
-// holds, so the threads meet twice per outer block and not twice per k block. What one task alone needs that task
-// packs, just before use, into a buffer that stays in its cache: the tile's panels of B, one panel of A at a time.
+// The loops of BLIS, with these changes. An operand that lies well for the kernel is read where it lies. The k loop is
+// inside the task that owns a tile of C, which therefore stays in the cache of one core. What several tasks need packed
+// is packed before them, for as many k blocks at once as the budget holds, so the threads meet twice per outer block and
+// not twice per k block. What one task alone needs that task packs, just before use, into a buffer that stays in its
+// cache: the tile's panels of B, one panel of A at a time.
 
 namespace {
 
-constexpr std::size_t kPackedBytesA = 8 << 20;
-constexpr std::size_t kPackedBytesB = 16 << 20;
-constexpr std::size_t kMostColumns = 8192;
-
-constexpr std::size_t parts(std::size_t n, std::size_t size) { return (n + size - 1) / size; }
-constexpr std::size_t round_up(std::size_t n, std::size_t to) { return parts(n, to) * to; }
-
-/** The largest multiple of `unit` within `most`, at least one unit, at most what n needs. */
-std::size_t fit(std::size_t most, std::size_t unit, std::size_t n) {
-  return std::min(std::max<std::size_t>(most / unit, 1) * unit, round_up(n, unit));
-}
-
-struct Extent {
-  std::size_t rows;
-  std::size_t cols;
-};
-
-/** Rows and columns of C that one task computes: halved until every thread has several tasks. */
-template <class T>
-Extent tile_of(const GemmVariant<T>& v, Extent whole, unsigned threads) {
-  // The tile's B panels fill about a third of the second cache and are used again for each of many rows of A.
-  const std::size_t lanes = second_cache() / (v.KC * sizeof(T));
-  Extent tile{fit(lanes, v.MR, whole.rows), fit(lanes * 3 / 10, v.NR, whole.cols)};
-  const auto halve = [](std::size_t n, std::size_t unit) { return round_up(parts(n, 2), unit); };
-  while (threads > 1 && parts(whole.rows, tile.rows) * parts(whole.cols, tile.cols) < 4 * threads) {
-    if (tile.cols > 2 * v.NR && tile.cols >= tile.rows) {
-      tile.cols = halve(tile.cols, v.NR);
-    } else if (tile.rows > v.MR) {
-      tile.rows = halve(tile.rows, v.MR);
-    } else if (tile.cols > v.NR) {
-      tile.cols = halve(tile.cols, v.NR);
-    } else {
-      break;
-    }
-  }
-  return tile;
-}
-
-/** How one problem is cut. Speed only: the sums are the same for every plan. */
-struct Plan {
-  Extent outer;
-  std::size_t depth;
-  Extent tile;
-  bool sharedA;
-  bool sharedB;
-  /** Elements of the shared panels, and of those of one thread. */
-  std::size_t panelsA;
-  std::size_t panelsB;
-  std::size_t privateA;
-  std::size_t privateB;
-
-  template <class T>
-  Plan(const GemmVariant<T>& v, std::size_t M, std::size_t N, std::size_t K, unsigned threads) {
-    outer.cols = fit(kMostColumns, v.NR, N);
-    depth = fit(kPackedBytesB / (outer.cols * sizeof(T)), v.KC, std::max<std::size_t>(K, 1));
-    outer.rows = fit(kPackedBytesA / (depth * sizeof(T)), v.MR, M);
-    tile = tile_of(v, outer, threads);
-    sharedA = N > tile.cols;
-    sharedB = M > tile.rows;
-    const std::size_t deep = std::min(depth, K), kc = std::min(v.KC, K);
-    panelsA = sharedA ? outer.rows * deep : 0;
-    panelsB = sharedB ? outer.cols * deep : 0;
-    privateA = sharedA ? 0 : v.MR * kc;
-    privateB = sharedB ? 0 : tile.cols * kc;
-  }
-
-  std::size_t elements(unsigned threads) const { return panelsA + panelsB + threads * (privateA + privateB); }
-};
-
-/** The loops over one outer block: rows [i0, i0+ni), columns [j0, j0+nj), contracted [k0, k0+nk). */
+/** The loops over one outer block: panels `rows` and `cols`, contracted [k0, k0+nk). */
 template <class T>
 class Block {
  public:
-  std::size_t i0, ni, j0, nj, k0, nk;
+  using From = typename Plan<T>::From;
+
+  Range rows;
+  Range cols;
+  std::size_t k0, nk;
   const GemmVariant<T>& v;
   const GemmProblem<T>& p;
-  const Plan& plan;
+  const Plan<T>& plan;
   T* scratch;
 
   bool pack_shared(bool withA, bool withB, const Crew& crew) const {
-    const std::size_t stepA = v.MR * 4, stepB = v.NR * 4;
-    const std::size_t countA = withA ? parts(ni, stepA) : 0, count = countA + (withB ? parts(nj, stepB) : 0);
+    constexpr std::size_t step = 4;
+    const std::size_t countA = withA ? parts(rows.size(), step) : 0;
+    const std::size_t count = countA + (withB ? parts(cols.size(), step) : 0);
     return crew.each(count * parts(nk, v.KC), [&](std::size_t task, unsigned) {
       const std::size_t k = task / count * v.KC, i = task % count;
       if (i < countA) {
-        pack_a(i * stepA, std::min(stepA, ni - i * stepA), k, shared_a(k) + i * stepA * depth_at(k));
+        pack(plan.rows, v.MR, *p.a, some(rows, i * step, step), k, shared_a(rows.from + i * step, k));
       } else {
-        const std::size_t j = (i - countA) * stepB;
-        pack_b(j, std::min(stepB, nj - j), k, shared_b(k) + j * depth_at(k));
+        const std::size_t j = (i - countA) * step;
+        pack(plan.cols, v.NR, *p.b, some(cols, j, step), k, shared_b(cols.from + j, k));
       }
     });
   }
 
   bool multiply(const Crew& crew) const {
-    const Extent& tile = plan.tile;
-    const std::size_t across = parts(nj, tile.cols);
-    return crew.each(parts(ni, tile.rows) * across, [&](std::size_t task, unsigned slot) {
-      const std::size_t i = task / across * tile.rows, j = task % across * tile.cols;
-      const Extent part{std::min(tile.rows, ni - i), std::min(tile.cols, nj - j)};
-      T* const ownA = scratch + plan.panelsA + plan.panelsB + slot * (plan.privateA + plan.privateB);
-      T* const ownB = ownA + plan.privateA;
+    return crew.each(plan.rowParts * plan.colParts, [&](std::size_t task, unsigned slot) {
+      const Range i = rows.part(task % plan.rowParts, plan.rowParts);
+      const Range j = cols.part(task / plan.rowParts, plan.colParts);
+      T* const ownA = scratch + plan.sharedA + plan.sharedB + slot * plan.own();
+      T* const ownB = ownA + plan.ownA;
+      if (i.size() == 0 || j.size() == 0) return;
+      const std::size_t step = plan.deep ? std::max(nk, v.KC) : v.KC;
       std::size_t k = 0;
       do {
-        if (!plan.sharedB) pack_b(j, part.cols, k, ownB);
-        const T* const b = plan.sharedB ? shared_b(k) + j * depth_at(k) : ownB;
-        if (plan.sharedA) {
-          multiply_tile(i, j, part, k, shared_a(k) + i * depth_at(k), b);
+        if (plan.fewRows) {
+          multiply_few(j, k, ownB);
         } else {
-          for (std::size_t r = 0; r < part.rows; r += v.MR) {
-            const Extent strip{std::min(v.MR, part.rows - r), part.cols};
-            pack_a(i + r, strip.rows, k, ownA);
-            multiply_tile(i + r, j, strip, k, ownA, b);
-          }
+          multiply_rows(i, j, k, std::min(k + step, nk), ownA, ownB);
         }
-        k += v.KC;
+        k += step;
       } while (k < nk && !crew.cancelled());
     });
   }
 
  private:
   std::size_t depth_at(std::size_t k) const { return std::min(v.KC, nk - k); }
-  T* shared_a(std::size_t k) const { return scratch + round_up(ni, v.MR) * k; }
-  T* shared_b(std::size_t k) const { return scratch + plan.panelsA + round_up(nj, v.NR) * k; }
-  void pack_a(std::size_t i, std::size_t count, std::size_t k, T* to) const {
-    p.a->pack(i0 + i, count, k0 + k, depth_at(k), v.MR, to);
+  static Range some(const Range& all, std::size_t from, std::size_t most) {
+    return {all.from + from, std::min(all.from + from + most, all.until)};
   }
-  void pack_b(std::size_t j, std::size_t count, std::size_t k, T* to) const {
-    p.b->pack(j0 + j, count, k0 + k, depth_at(k), v.NR, to);
+  T* shared_a(std::size_t panel, std::size_t k) const {
+    return scratch + plan.rows.lanes(rows.from, rows.until) * k + between(plan.rows, rows.from, panel) * depth_at(k);
+  }
+  T* shared_b(std::size_t panel, std::size_t k) const {
+    return scratch + plan.sharedA + plan.cols.lanes(cols.from, cols.until) * k +
+           between(plan.cols, cols.from, panel) * depth_at(k);
+  }
+  static std::size_t between(const Cut& cut, std::size_t from, std::size_t panel) {
+    return cut.start(panel) - cut.start(from);
   }
 
-  // The A panel stays in the first cache while the tile's B panels pass by from the second.
-  void multiply_tile(std::size_t iFrom, std::size_t jFrom, const Extent& part, std::size_t k, const T* a,
-                     const T* b) const {
-    const std::size_t kc = depth_at(k);
-    const bool finish = k0 + k + kc == p.K && (p.bias != nullptr || p.relu);
-    for (std::size_t i = 0; i < part.rows; i += v.MR) {
-      for (std::size_t j = 0; j < part.cols; j += v.NR) {
-        const std::size_t row = i0 + iFrom + i, col = j0 + jFrom + j;
-        v.kernel({.a = a + i * kc,
-                  .b = b + j * kc,
-                  .kc = kc,
-                  .c = p.c + row * p.ldc + col,
-                  .ldc = p.ldc,
-                  .m = int(std::min(v.MR, part.rows - i)),
-                  .n = int(std::min(v.NR, part.cols - j)),
-                  .accumulate = k0 + k > 0,
-                  .finish = finish,
-                  .relu = p.relu,
-                  .bias = p.bias == nullptr ? nullptr : p.bias + row * p.biasI + col * p.biasJ,
-                  .biasI = p.biasI,
-                  .biasJ = p.biasJ});
+  /** Packs panels of one k block, those of full width in one go. */
+  void pack(const Cut& cut, std::size_t width, const PanelSource<T>& source, Range panels, std::size_t k, T* to) const {
+    while (panels.from < panels.until) {
+      std::size_t until = panels.from + 1;
+      if (cut.lanes(panels.from) == width) {
+        while (until < panels.until && cut.lanes(until) == width) ++until;
       }
+      const std::size_t first = cut.start(panels.from), count = cut.start(until) - first;
+      source.pack(first, count, k0 + k, depth_at(k), cut.lanes(panels.from), to);
+      to += count * depth_at(k);
+      panels.from = until;
     }
+  }
+
+  /** All that a tile of C at (row, col) needs to know but its operands. */
+  GemmTile<T> tile_at(std::size_t row, std::size_t col, std::size_t k) const {
+    GemmTile<T> t{};
+    t.kc = depth_at(k);
+    t.c = p.c + row * p.ldc + col;
+    t.ldc = p.ldc;
+    t.accumulate = k0 + k > 0;
+    t.finish = k0 + k + t.kc == p.K && (p.bias != nullptr || p.relu);
+    t.relu = p.relu;
+    t.bias = p.bias == nullptr ? nullptr : p.bias + row * p.biasI + col * p.biasJ;
+    t.biasI = p.biasI;
+    t.biasJ = p.biasJ;
+    return t;
+  }
+
+  /** Rows i of C by columns j over k from `from` to `until`; several k blocks at once when the plan is deep. */
+  void multiply_rows(const Range& i, const Range& j, std::size_t from, std::size_t until, T* ownA, T* ownB) const {
+    const std::size_t lanes = plan.cols.lanes(j.from, j.until);
+    const auto blocks = [&](auto&& run) {
+      std::size_t k = from;
+      do {
+        run(k, ownB + lanes * (k - from));
+        k += v.KC;
+      } while (k < until);
+    };
+    if (plan.b == From::own) blocks([&](std::size_t k, T* b) { pack(plan.cols, v.NR, *p.b, j, k, b); });
+    for (std::size_t r = i.from; r < i.until; ++r) {
+      blocks([&](std::size_t k, const T* b) { multiply_panel(r, j, k, ownA, b); });
+    }
+  }
+
+  // The panel of A stays in the first cache while the task's panels of B pass by from the second.
+  void multiply_panel(std::size_t r, const Range& j, std::size_t k, T* ownA, const T* ownB) const {
+    const std::size_t row = plan.rows.start(r), left = plan.cols.start(j.from);
+    GemmTile<T> t = tile_at(row, left, k);
+    t.m = int(plan.rows.size(r));
+    if (plan.a == From::place) {
+      const auto [data, strideI, strideK] = p.a->in_place();
+      t.a = data + row * strideI + (k0 + k) * strideK;
+      t.aRow = strideI;
+      t.aStep = strideK;
+    } else {
+      if (plan.a == From::own) pack(plan.rows, v.MR, *p.a, {r, r + 1}, k, ownA);
+      t.a = plan.a == From::own ? ownA : shared_a(r, k);
+      t.aRow = 1;
+      t.aStep = plan.rows.lanes(r);
+    }
+    const bool place = plan.b == From::place;
+    const T* b = ownB;
+    std::size_t perColumn = t.kc;
+    if (place) {
+      const auto [data, strideI, strideK] = p.b->in_place();
+      b = data + left + (k0 + k) * strideK;
+      t.bStep = strideK;
+      perColumn = 1;
+    } else if (plan.b == From::prepacked) {
+      b = p.b->prepacked() + plan.cols.lanes(0, plan.cols.count()) * (k0 + k) + left * t.kc;
+    } else if (plan.b == From::shared) {
+      b = shared_b(j.from, k);
+    }
+    t.bPadded = !place;
+    T* const c = t.c;
+    const T* const bias = t.bias;
+    for (std::size_t panel = j.from; panel < j.until; ++panel) {
+      const std::size_t col = plan.cols.start(panel) - left;
+      t.n = int(plan.cols.size(panel));
+      t.b = b + col * perColumn;
+      if (!place) t.bStep = plan.cols.lanes(panel);
+      t.c = c + col;
+      if (bias != nullptr) t.bias = bias + col * p.biasJ;
+      v.kernel(t);
+    }
+  }
+
+  void multiply_few(const Range& j, std::size_t k, T* sums) const {
+    const auto [a, strideI, strideK] = p.a->in_place();
+    const auto [b, one, step] = p.b->in_place();
+    const std::size_t col = plan.cols.start(j.from);
+    GemmTile<T> t = tile_at(0, col, k);
+    t.a = a + (k0 + k) * strideK;
+    t.aRow = strideI;
+    t.aStep = strideK;
+    t.b = b + col + (k0 + k) * step;
+    t.bStep = step;
+    t.bPadded = false;
+    t.m = int(p.M);
+    t.n = int(plan.cols.start(j.until) - col);
+    v.fewRows(t, sums);
   }
 };
 
 }  // namespace
 
 template <class T>
-std::size_t gemm_scratch(const GemmVariant<T>& v, std::size_t M, std::size_t N, std::size_t K, unsigned threads) {
-  return Plan(v, M, N, K, threads).elements(threads);
+std::size_t gemm_scratch(const GemmVariant<T>& v, const GemmProblem<T>& p, unsigned threads) {
+  const Plan<T> plan(v, p, threads);
+  return plan.splitK ? split_scratch(v, p, threads) : plan.elements(threads);
 }
 
 template <class T>
 bool gemm(const GemmVariant<T>& v, const GemmProblem<T>& p, const Crew& crew, T* scratch) {
-  const Plan plan(v, p.M, p.N, p.K, crew.threads);
-  for (std::size_t j0 = 0; j0 < p.N; j0 += plan.outer.cols) {
+  const Plan<T> plan(v, p, crew.threads);
+  if (plan.splitK) return split_gemm(v, p, crew, scratch);
+  for (std::size_t j0 = 0; j0 < plan.cols.count(); j0 += plan.outerCols) {
     std::size_t k0 = 0;
     do {
-      for (std::size_t i0 = 0; i0 < p.M; i0 += plan.outer.rows) {
-        const Block<T> block{i0, std::min(plan.outer.rows, p.M - i0),
-                             j0, std::min(plan.outer.cols, p.N - j0),
-                             k0, std::min(plan.depth, p.K - k0),
-                             v,  p,
-                             plan, scratch};
-        const bool packed = block.pack_shared(plan.sharedA, plan.sharedB && i0 == 0, crew);
+      for (std::size_t i0 = 0; i0 < plan.rows.count(); i0 += plan.outerRows) {
+        const Block<T> block{{i0, std::min(i0 + plan.outerRows, plan.rows.count())},
+                             {j0, std::min(j0 + plan.outerCols, plan.cols.count())},
+                             k0,
+                             std::min(plan.depth, p.K - k0),
+                             v,
+                             p,
+                             plan,
+                             scratch};
+        using From = typename Plan<T>::From;
+        const bool packed = block.pack_shared(plan.a == From::shared, plan.b == From::shared && i0 == 0, crew);
         if (!packed || !block.multiply(crew)) return false;
       }
       k0 += plan.depth;
@@ -197,8 +219,8 @@ bool gemm(const GemmVariant<T>& v, const GemmProblem<T>& p, const Crew& crew, T*
   return true;
 }
 
-template std::size_t gemm_scratch(const GemmVariant<float>&, std::size_t, std::size_t, std::size_t, unsigned);
-template std::size_t gemm_scratch(const GemmVariant<double>&, std::size_t, std::size_t, std::size_t, unsigned);
+template std::size_t gemm_scratch(const GemmVariant<float>&, const GemmProblem<float>&, unsigned);
+template std::size_t gemm_scratch(const GemmVariant<double>&, const GemmProblem<double>&, unsigned);
 template bool gemm(const GemmVariant<float>&, const GemmProblem<float>&, const Crew&, float*);
 template bool gemm(const GemmVariant<double>&, const GemmProblem<double>&, const Crew&, double*);
 

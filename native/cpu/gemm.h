@@ -24,7 +24,7 @@ struct GemmProblem {
 
 /** Elements of the buffer of Sum<T> that `gemm` needs with so many threads: packed panels and what else it keeps. */
 template <class T>
-std::size_t gemm_scratch(const GemmVariant<T>& v, std::size_t M, std::size_t N, std::size_t K, unsigned threads);
+std::size_t gemm_scratch(const GemmVariant<T>& v, const GemmProblem<T>& p, unsigned threads);
 
 /** False when the crew's flag cancelled it. Bits depend on the variant alone, not on threads, blocking or caches. */
 template <class T>
@@ -32,8 +32,17 @@ bool gemm(const GemmVariant<T>& v, const GemmProblem<T>& p, const Crew& crew, T*
 
 /** The same for 16-bit elements: summed in f32 over the whole of K, bias and activation included, and rounded once. */
 template <Half T>
-std::size_t gemm_scratch(const GemmVariant<T>& v, std::size_t M, std::size_t N, std::size_t K, unsigned threads);
+std::size_t gemm_scratch(const GemmVariant<T>& v, const GemmProblem<T>& p, unsigned threads);
 template <Half T>
 bool gemm(const GemmVariant<T>& v, const GemmProblem<T>& p, const Crew& crew, float* scratch);
+
+/** Elements of Sum<T> that `prepack` writes for a B of N columns. */
+template <class T>
+std::size_t prepacked_elements(const GemmVariant<T>& v, std::size_t N, std::size_t K);
+
+/** Packs a whole B as `gemm` wants it, 16-bit elements widened. False when cancelled. */
+template <class T>
+bool prepack(const GemmVariant<T>& v, const PanelSource<T>& b, std::size_t N, std::size_t K, const Crew& crew,
+             Sum<T>* to);
 
 }  // namespace uhop

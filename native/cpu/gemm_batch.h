@@ -3,6 +3,7 @@
 
 #include "gemm.h"
 #include "operands.h"
+#include "plan.h"
 #include "scratch.h"
 
 namespace uhop {
@@ -20,11 +21,16 @@ bool gemm_batch(const GemmVariant<T>& v, std::size_t count, std::size_t M, std::
   const auto team = [&](double macs) {
     return Crew{unsigned(std::clamp(macs / worthOfThread, 1.0, double(crew.threads))), crew.cancel};
   };
+  const auto elements = [&](unsigned threads) {
+    std::size_t need = 0;
+    with(0, [&](const GemmProblem<T>& p) { need = gemm_scratch(v, p, threads); });
+    return need;
+  };
   const double macs = double(M) * double(N) * double(K);
   const Crew inside = team(macs);
 
   if (count == 1 || (inside.threads > 1 && count < 4 * crew.threads)) {
-    const Scratch scratch(times(gemm_scratch(v, M, N, K, inside.threads), sizeof(Sum<T>)));
+    const Scratch scratch(times(elements(inside.threads), sizeof(Sum<T>)));
     for (std::size_t i = 0; i < count; ++i) {
       bool completed = false;
       with(i, [&](const GemmProblem<T>& p) { completed = gemm(v, p, inside, scratch.as<Sum<T>>()); });
@@ -33,10 +39,10 @@ bool gemm_batch(const GemmVariant<T>& v, std::size_t count, std::size_t M, std::
     return true;
   }
   const Crew across = team(macs * double(count));
-  const std::size_t elements = gemm_scratch(v, M, N, K, 1);
-  const Scratch scratch(times(times(elements, sizeof(Sum<T>)), across.threads));
+  const std::size_t each = round_up(elements(1), kMostLanes);
+  const Scratch scratch(times(times(each, sizeof(Sum<T>)), across.threads));
   return across.each(count, [&](std::size_t i, unsigned slot) {
-    with(i, [&](const GemmProblem<T>& p) { gemm(v, p, Crew{1, crew.cancel}, scratch.as<Sum<T>>() + slot * elements); });
+    with(i, [&](const GemmProblem<T>& p) { gemm(v, p, Crew{1, crew.cancel}, scratch.as<Sum<T>>() + slot * each); });
   });
 }
 

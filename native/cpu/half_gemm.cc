@@ -2,6 +2,7 @@
 
 #include "gemm.h"
 #include "operands.h"
+#include "plan.h"
 
 namespace uhop {
 
@@ -34,6 +35,7 @@ class Widened final : public PanelSource<float> {
     source_.pack(first_ + first, count, k0, kc, width, packed);
     widen_(packed, dst, elements);
   }
+  const float* prepacked() const override { return source_.prepacked(); }
 
  private:
   const PanelSource<T>& source_;
@@ -56,21 +58,23 @@ bool narrow_rows(NarrowKernel<T> narrow, const float* sums, std::size_t rows, st
 }  // namespace
 
 template <Half T>
-std::size_t gemm_scratch(const GemmVariant<T>& v, std::size_t M, std::size_t N, std::size_t K, unsigned threads) {
-  const std::size_t rows = strip_rows(v.MR, M, N);
-  const GemmVariant<float>& f32 = v;
+std::size_t gemm_scratch(const GemmVariant<T>& v, const GemmProblem<T>& p, unsigned threads) {
+  const std::size_t rows = strip_rows(v.MR, p.M, p.N);
+  const Widened<T> a(*p.a, 0, v.widen), b(*p.b, 0, v.widen);
+  const auto panels = [&](std::size_t M) {
+    return gemm_scratch<float>(v, {.M = M, .N = p.N, .K = p.K, .a = &a, .b = &b, .c = nullptr, .ldc = p.N}, threads);
+  };
   // The last strip may be shorter, and a shorter one may need more for its panels.
-  const std::size_t last = (M - 1) % rows + 1;
-  const std::size_t panels = std::max(gemm_scratch(f32, rows, N, K, threads), gemm_scratch(f32, last, N, K, threads));
-  return plus(plus(times(rows, N), std::max(rows, N)), panels);
+  const std::size_t most = std::max(panels(rows), panels((p.M - 1) % rows + 1));
+  return plus(plus(times(rows, p.N), std::max(rows, p.N)), plus(most, 2 * kMostLanes));
 }
 
 template <Half T>
 bool gemm(const GemmVariant<T>& v, const GemmProblem<T>& p, const Crew& crew, float* scratch) {
   const std::size_t most = strip_rows(v.MR, p.M, p.N);
   float* const sums = scratch;
-  float* const bias = sums + most * p.N;
-  float* const panels = bias + std::max(most, p.N);
+  float* const bias = sums + round_up(most * p.N, kMostLanes);
+  float* const panels = bias + round_up(std::max(most, p.N), kMostLanes);
   const Widened<T> b(*p.b, 0, v.widen);
   for (std::size_t i0 = 0; i0 < p.M; i0 += most) {
     const std::size_t rows = std::min(most, p.M - i0);
@@ -93,8 +97,8 @@ bool gemm(const GemmVariant<T>& v, const GemmProblem<T>& p, const Crew& crew, fl
   return true;
 }
 
-template std::size_t gemm_scratch(const GemmVariant<F16Bits>&, std::size_t, std::size_t, std::size_t, unsigned);
-template std::size_t gemm_scratch(const GemmVariant<Bf16Bits>&, std::size_t, std::size_t, std::size_t, unsigned);
+template std::size_t gemm_scratch(const GemmVariant<F16Bits>&, const GemmProblem<F16Bits>&, unsigned);
+template std::size_t gemm_scratch(const GemmVariant<Bf16Bits>&, const GemmProblem<Bf16Bits>&, unsigned);
 template bool gemm(const GemmVariant<F16Bits>&, const GemmProblem<F16Bits>&, const Crew&, float*);
 template bool gemm(const GemmVariant<Bf16Bits>&, const GemmProblem<Bf16Bits>&, const Crew&, float*);
 

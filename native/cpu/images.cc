@@ -97,7 +97,7 @@ void InterleavedImage<T>::pack_panel(std::size_t first, std::size_t count, std::
     const std::size_t n = std::min(kc - k, channels - c);
     const T* rows[kMostLanes];
     for (std::size_t i = 0; i < count; ++i) rows[i] = pixel(first + i, tap / call_.KW, tap % call_.KW, c);
-    interleave(rows, count, n, width, dst + k * width);
+    interleave_(rows, count, n, width, dst + k * width);
     k += n;
   }
   clear_lanes(count, kc, width, dst);

@@ -28,7 +28,8 @@ class PlanarImage final : public PanelSource<T> {
 template <class T>
 class InterleavedImage final : public PanelSource<T> {
  public:
-  InterleavedImage(const T* x, const ConvCall& call) : x_(x), call_(call) {}
+  InterleavedImage(const T* x, const ConvCall& call, InterleaveKernel<T> interleave)
+      : x_(x), call_(call), interleave_(interleave) {}
   void pack(std::size_t first, std::size_t count, std::size_t k0, std::size_t kc, std::size_t width,
             T* dst) const override;
 
@@ -39,6 +40,7 @@ class InterleavedImage final : public PanelSource<T> {
 
   const T* x_;
   const ConvCall& call_;
+  InterleaveKernel<T> interleave_;
 };
 
 }  // namespace uhop

@@ -58,8 +58,9 @@ bool matmul(const GemmVariant<T>& v, const MatmulCall& call, const Operands<T>& 
   return gemm_batch(v, items, M, call.N, call.K, crew, [&](std::size_t i, auto&& run) {
     const T* a = data.x + offset(call, i, &MatmulCall::Axis::strideA);
     const T* b = data.w + offset(call, i, &MatmulCall::Axis::strideB);
-    const MatrixSource<T> rows(a, call.transposeA ? 1 : call.K, call.transposeA ? call.M : 1);
-    const MatrixSource<T> columns(b, call.transposeB ? call.K : 1, call.transposeB ? 1 : call.N);
+    const Strided<T> left{a, call.transposeA ? 1 : call.K, call.transposeA ? call.M : 1};
+    const Strided<T> right{b, call.transposeB ? call.K : 1, call.transposeB ? 1 : call.N};
+    const MatrixSource<T> rows(left, v.interleave), columns(right, v.interleave);
     run(GemmProblem<T>{.M = M,
                        .N = call.N,
                        .K = call.K,

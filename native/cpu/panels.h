@@ -1,11 +1,21 @@
 #pragma once
 #include <cstddef>
 
+#include "variants.h"
+
 namespace uhop {
 
+/** Element (i, k) of an operand at data[i·strideI + k·strideK]. */
+template <class T>
+struct Strided {
+  const T* data = nullptr;
+  std::size_t strideI = 0;
+  std::size_t strideK = 0;
+};
+
 /**
- * An operand of a GEMM as the kernels want it: panels of `width` rows of A (or columns of B), for each k the elements
- * of the panel side by side. Element (i, k) is row i of A at k, or column i of B at k.
+ * An operand of a GEMM. Element (i, k) is row i of A at k, or column i of B at k. The kernels want it in panels: `width`
+ * rows of A (or columns of B), for each k the elements of the panel side by side.
  */
 template <class T>
 class PanelSource {
@@ -17,28 +27,24 @@ class PanelSource {
    */
   virtual void pack(std::size_t first, std::size_t count, std::size_t k0, std::size_t kc, std::size_t width,
                     T* dst) const = 0;
+  /** Where the elements lie, if they lie regularly. */
+  virtual Strided<T> in_place() const { return {}; }
+  /** The whole operand as `prepack` left it, if it did. */
+  virtual const Sum<T>* prepacked() const { return nullptr; }
 };
 
-/** Element (i, k) at data[i·strideI + k·strideK]. */
 template <class T>
 class MatrixSource final : public PanelSource<T> {
  public:
-  MatrixSource(const T* data, std::size_t strideI, std::size_t strideK)
-      : data_(data), strideI_(strideI), strideK_(strideK) {}
+  MatrixSource(const Strided<T>& matrix, InterleaveKernel<T> interleave) : matrix_(matrix), interleave_(interleave) {}
   void pack(std::size_t first, std::size_t count, std::size_t k0, std::size_t kc, std::size_t width,
             T* dst) const override;
+  Strided<T> in_place() const override { return matrix_; }
 
  private:
-  const T* data_;
-  std::size_t strideI_;
-  std::size_t strideK_;
+  Strided<T> matrix_;
+  InterleaveKernel<T> interleave_;
 };
-
-/**
- * dst[k·width + r] = rows[r][k] for r < count and k < kc; a null row counts as zeros. Lanes r ≥ count are left alone.
- */
-template <class T>
-void interleave(const T* const* rows, std::size_t count, std::size_t kc, std::size_t width, T* dst);
 
 /** Zeroes lanes [count, width) of a panel. */
 template <class T>
@@ -46,5 +52,39 @@ void clear_lanes(std::size_t count, std::size_t kc, std::size_t width, T* dst);
 
 /** The most lanes a panel may have. */
 constexpr std::size_t kMostLanes = 64;
+
+/**
+ * How n rows or columns are cut into panels of `width` lanes, two or three units. Three units and less than one more are
+ * cut in halves, since a tile of one vector keeps the multipliers less than busy.
+ */
+class Cut {
+ public:
+  Cut(std::size_t n, std::size_t width)
+      : n_(n), width_(width), unit_(width % 3 == 0 ? width / 3 : width / 2), count_((n + width - 1) / width) {
+    if (width == 3 * unit_ && count_ > 1 && (n - 1) % width < unit_) moved_ = unit_;
+  }
+  std::size_t count() const { return count_; }
+  std::size_t start(std::size_t panel) const {
+    if (panel >= count_) return n_;
+    return panel * width_ - (panel + 1 == count_ ? moved_ : 0);
+  }
+  std::size_t size(std::size_t panel) const { return start(panel + 1) - start(panel); }
+  /** Lanes of the panel when packed. */
+  std::size_t lanes(std::size_t panel) const {
+    if (panel + 1 == count_) return (size(panel) + unit_ - 1) / unit_ * unit_;
+    return panel + 2 == count_ ? width_ - moved_ : width_;
+  }
+  /** Lanes of panels [from, until) together. */
+  std::size_t lanes(std::size_t from, std::size_t until) const {
+    return from >= until ? 0 : start(until - 1) - start(from) + lanes(until - 1);
+  }
+
+ private:
+  std::size_t n_;
+  std::size_t width_;
+  std::size_t unit_;
+  std::size_t count_;
+  std::size_t moved_ = 0;
+};
 
 }  // namespace uhop

@@ -2,7 +2,12 @@
 
 namespace uhop {
 
-#define UHOP_GEMM(dtype, T, isa, MR, NR, KC) void dtype##_gemm__##isa##_##MR##x##NR(const GemmTile<T>&);
+#define UHOP_GEMM(dtype, T, isa, MR, NR, KC)                    \
+  void dtype##_gemm__##isa##_##MR##x##NR(const GemmTile<T>&);   \
+  void dtype##_few_rows__##isa(const GemmTile<T>&, T*);         \
+  void dtype##_interleave__##isa(const T* const*, std::size_t, std::size_t, std::size_t, T*);
+#define UHOP_HALF_GEMM(dtype, T, isa, MR, NR, KC) \
+  void dtype##_interleave__##isa(const T* const*, std::size_t, std::size_t, std::size_t, T*);
 #define UHOP_HALF(dtype, T, isa)                            \
   void dtype##_widen__##isa(const T*, float*, std::size_t); \
   void dtype##_narrow__##isa(const float*, T*, std::size_t);
@@ -13,13 +18,15 @@ namespace uhop {
 const std::vector<Variant>& variants() {
 #define UHOP_GEMM(dtype, T, isa, MR, NR, KC)                                     \
   Variant{#dtype "_gemm__" #isa "_" #MR "x" #NR, "gemm", DType::dtype, Isa::isa, \
-          GemmVariant<T>{dtype##_gemm__##isa##_##MR##x##NR, MR, NR, KC}},
+          GemmVariant<T>{dtype##_gemm__##isa##_##MR##x##NR, MR, NR, KC, dtype##_few_rows__##isa,     \
+                         dtype##_interleave__##isa}},
 #define UHOP_HALF(dtype, T, isa)                                                                           \
   Variant{#dtype "_widen__" #isa, "widen", DType::dtype, Isa::isa, WidenKernel<T>(&dtype##_widen__##isa)}, \
       Variant{#dtype "_narrow__" #isa, "narrow", DType::dtype, Isa::isa, NarrowKernel<T>(&dtype##_narrow__##isa)},
 #define UHOP_HALF_GEMM(dtype, T, isa, MR, NR, KC)                                \
   Variant{#dtype "_gemm__" #isa "_" #MR "x" #NR, "gemm", DType::dtype, Isa::isa, \
-          GemmVariant<T>{{f32_gemm__##isa##_##MR##x##NR, MR, NR, KC}, dtype##_widen__##isa, dtype##_narrow__##isa}},
+          GemmVariant<T>{{f32_gemm__##isa##_##MR##x##NR, MR, NR, KC, f32_few_rows__##isa, f32_interleave__##isa}, \
+                         dtype##_interleave__##isa, dtype##_widen__##isa, dtype##_narrow__##isa}},
 #define UHOP_DEPTHWISE(dtype, T, isa) \
   Variant{#dtype "_depthwise__" #isa, "depthwise", DType::dtype, Isa::isa, &dtype##_depthwise__##isa},
 #define UHOP_HALF_DEPTHWISE(dtype, T, isa)                                 \

@@ -25,11 +25,14 @@ struct GemmVariant {
   std::size_t MR;
   std::size_t NR;
   std::size_t KC;
+  FewRowsKernel<T> fewRows;
+  InterleaveKernel<T> interleave;
 };
 
 /** The f32 kernel, on panels that are widened and with a result that is narrowed. */
 template <Half T>
 struct GemmVariant<T> : GemmVariant<float> {
+  InterleaveKernel<T> interleave;
   WidenKernel<T> widen;
   NarrowKernel<T> narrow;
 };
