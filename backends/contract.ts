@@ -102,12 +102,20 @@ export interface ReluCall {
 /** A validated call without its data: enough to rank paths, plan tiles and estimate cost without allocating. */
 export type Call = MatmulCall | Conv2dCall | ReluCall;
 
+/** An input that never changes. Backends keep what they make of it in `forms`, under keys of their own. */
+export interface Weight {
+  readonly data: TensorData;
+  readonly forms: Map<string, unknown>;
+}
+
 /** The data of a call. Lengths fit the call exactly; `out` is fully overwritten and does not overlap an input unless the op is relu in place. */
 export interface Operands {
   /** a and b, or x and w, or x. */
   readonly inputs: readonly TensorData[];
   readonly bias?: TensorData | undefined;
   readonly out: TensorData;
+  /** The second input, where it is known never to change. */
+  readonly weight?: Weight | undefined;
 }
 
 /** One way to execute a given call. Ids read `backend[:device]:kernel`. */

@@ -7,6 +7,7 @@ import { onAbort } from './cpu/abort.ts';
 import { type Kernel, secondsOf, workOf } from './cpu/cost.ts';
 import { type Cpu, examine } from './cpu/probe.ts';
 import { shapeNumbers } from './cpu/shape.ts';
+import { weightPanels, weightPanelsSync } from './cpu/weights.ts';
 import {
   type Call,
   type Conv2dCall,
@@ -17,7 +18,7 @@ import {
   type SyncBackend,
   UhopError,
 } from './contract.ts';
-import type { Addon } from './native.ts';
+import type { Bound } from './native.ts';
 
 /** Calls expected to be done sooner run inside the call: a copy and a thread's wake-up would cost as much. */
 const INLINE_SECONDS = 1e-4;
@@ -98,16 +99,17 @@ function pathsOf(call: Call): readonly Path[] {
   }));
 }
 
-type AddonCall = Parameters<Addon['runSync']>;
-
-function bind(path: Path, call: Call, operands: Operands): { addon: Addon; bound: AddonCall } {
+/** The kernel behind a path, and how to call it once the weight's panels, if any, are there. */
+function bind(path: Path, call: Call, { inputs: [x, w], bias, out }: Operands) {
   const { addon, threads } = state();
-  const variant = offersFor(call).find(({ id }) => id === path.id)?.variant;
-  if (!addon || variant === undefined) {
+  const offer = offersFor(call).find(({ id }) => id === path.id);
+  if (!addon || offer === undefined) {
     throw new UhopError('E_BACKEND_UNAVAILABLE', `${path.id} does not compute ${call.dtype} ${call.op} here`);
   }
-  const [x, w] = operands.inputs;
-  return { addon, bound: [variant, threads, shapeNumbers(call), x!, w, operands.bias, operands.out] };
+  const { variant, name } = offer;
+  // Made anew for each use: the shape's numbers are valid until the next shape's.
+  const bound = (): Bound => [variant, threads, shapeNumbers(call), x!, w, bias, out];
+  return { addon, packer: { addon, variant, name, threads }, bound };
 }
 
 function outOfMemory(call: Call, path: Path, cause?: Error): UhopError {
@@ -125,8 +127,10 @@ function native<T>(call: Call, path: Path, enter: () => T): T {
 }
 
 function runSync(path: Path, call: Call, operands: Operands): void {
-  const { addon, bound } = bind(path, call, operands);
-  native(call, path, () => addon.runSync(...bound));
+  const { addon, packer, bound } = bind(path, call, operands);
+  const { weight } = operands;
+  const panels = weight && native(call, path, () => weightPanelsSync(packer, call, weight));
+  native(call, path, () => addon.runSync(...bound(), panels));
 }
 
 function aborted(call: Call, signal: AbortSignal): UhopError {
@@ -136,14 +140,17 @@ function aborted(call: Call, signal: AbortSignal): UhopError {
 async function run(path: Path, call: Call, operands: Operands, { signal }: RunContext): Promise<void> {
   if (signal?.aborted) throw aborted(call, signal);
   if (path.inline) return runSync(path, call, operands);
-  const { addon, bound } = bind(path, call, operands);
+  const { addon, packer, bound } = bind(path, call, operands);
+  const { weight } = operands;
+  const packed = weight && (await weightPanels(packer, call, weight));
+  if (signal?.aborted) throw aborted(call, signal);
   return new Promise((resolve, reject) => {
     const done = (outcome: number): void => {
       stopListening?.();
       if (outcome === 0) resolve();
       else reject(outcome === 1 && signal ? aborted(call, signal) : outOfMemory(call, path));
     };
-    const ticket = native(call, path, () => addon.run(...bound, done));
+    const ticket = native(call, path, () => addon.run(...bound(), packed, done));
     const stopListening = signal && onAbort(signal, () => addon.cancel(ticket));
   });
 }

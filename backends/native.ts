@@ -21,7 +21,7 @@ export interface Variant {
   readonly KC?: number;
 }
 
-type Bound = [
+export type Bound = [
   variant: number,
   threads: number,
   shape: Float64Array,
@@ -34,10 +34,12 @@ type Bound = [
 export interface Addon {
   /** Every line of `kernels/cpu/variants.inc` in this build; the index is the handle of a variant. */
   readonly variants: readonly Variant[];
-  runSync(...call: Bound): void;
+  runSync(...call: [...Bound, prepacked?: TensorData | undefined]): void;
   /** Returns a ticket; `done` gets 0 (completed), 1 (cancelled) or 2 (out of memory). */
-  run(...call: [...Bound, done: (outcome: number) => void]): number;
+  run(...call: [...Bound, prepacked: TensorData | undefined, done: (outcome: number) => void]): number;
   cancel(ticket: number): void;
+  /** Elements that packing the w of such a call gives; 0 when the call has no use for it. */
+  prepackedLength(variant: number, shape: Float64Array): number;
 }
 
 export interface Loaded {

@@ -68,4 +68,5 @@ export {
 export type { Padding } from './ops/padding.ts';
 export { type DescribeOptions, type Plan, plan, type ShapeOrTensor } from './ops/plan.ts';
 export { isWithin, type Tolerance, tolerance } from './ops/tolerance.ts';
+export { type PrepackedTensor, prepack } from './prepack.ts';
 export { type DataInput, type TensorLike, tensor } from './tensor.ts';

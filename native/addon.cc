@@ -35,7 +35,7 @@ void set(napi_env env, napi_value object, const char* key, napi_value value) {
   check(napi_set_named_property(env, object, key, value));
 }
 
-/** runSync(variant, threads, shape, x, w, bias, out) */
+/** runSync(variant, threads, shape, x, w, bias, out, prepacked) */
 napi_value run_sync(napi_env env, napi_callback_info info) {
   const Arguments<BoundCall::arity> arguments(env, info);
   const BoundCall call(env, arguments.at);
@@ -43,7 +43,7 @@ napi_value run_sync(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-/** run(variant, threads, shape, x, w, bias, out, done) → ticket; done(0 completed | 1 cancelled | 2 out of memory) */
+/** run(variant, threads, shape, x, w, bias, out, prepacked, done) → ticket; done(0 completed | 1 cancelled | 2 out of memory) */
 napi_value run(napi_env env, napi_callback_info info) {
   constexpr std::size_t doneAt = BoundCall::arity;
   const Arguments<doneAt + 1> arguments(env, info);
@@ -62,6 +62,12 @@ napi_value cancel(napi_env env, napi_callback_info info) {
   const Arguments<1> arguments(env, info);
   Environment::of(env).cancel(index_of(env, arguments.at[0], "ticket"));
   return nullptr;
+}
+
+/** prepackedLength(variant, shape) → elements of what a call with the shape [prepack, …shape] writes; 0: nothing to gain */
+napi_value prepacked_length(napi_env env, napi_callback_info info) {
+  const Arguments<2> arguments(env, info);
+  return number(env, double(weight_length(env, arguments.at[0], arguments.at[1])));
 }
 
 napi_value describe(napi_env env, const Variant& variant) {
@@ -100,6 +106,7 @@ napi_value initialise(napi_env env, napi_value exports) {
   method("runSync", function<run_sync>);
   method("run", function<run>);
   method("cancel", function<cancel>);
+  method("prepackedLength", function<prepacked_length>);
   return exports;
 }
 

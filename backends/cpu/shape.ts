@@ -2,6 +2,7 @@
 import type { Call, Conv2dCall, MatmulCall } from '../contract.ts';
 
 const OP = { matmul: 0, conv2d: 1, relu: 2 } as const;
+const PREPACK = 4;
 const BIAS = { none: 0, row: 1, scalar: 2 } as const;
 
 function matmulNumbers(call: MatmulCall): number[] {
@@ -33,4 +34,9 @@ export function shapeNumbers(call: Call): Float64Array {
   if (numbers.length > buffer.length) return Float64Array.from(numbers);
   buffer.set(numbers);
   return buffer;
+}
+
+/** The call that packs the weight of another. */
+export function prepackNumbers(call: Call): Float64Array {
+  return Float64Array.of(PREPACK, ...shapeNumbers(call));
 }

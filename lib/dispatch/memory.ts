@@ -10,23 +10,26 @@ import { allocate, copyOf } from '../tensor.ts';
 
 /** The user's own arrays, with an output of its own only where the user's overlaps an input. */
 export function inPlace(bound: Bound): Operands {
-  const { call, inputs, bias, out } = bound;
+  const { call, inputs, bias, out, weight } = bound;
   const reads = bias ? [...inputs, bias] : inputs;
   const free = out !== undefined && reads.every((read) => !overlaps(read, out) || isReluInPlace(call, read, out));
-  return { inputs, bias, out: free ? out : allocate(call.outShape, call.dtype).data };
+  return { inputs, bias, weight, out: free ? out : allocate(call.outShape, call.dtype).data };
 }
 
 /**
  * Arrays that nobody else can reach. With `borrow`, inputs in shared memory stay where they are; others are copied all the
- * same, because a buffer that is transferred away may be freed under a running kernel, whatever was promised.
+ * same, because a buffer that is transferred away may be freed under a running kernel, whatever was promised. A prepacked
+ * input stays as well, since nobody can reach it.
  */
 export function snapshot(bound: Bound, borrow: boolean): Operands {
-  const { call, inputs, bias } = bound;
-  const stays = (data: TensorData): boolean => borrow && isShared(data) && !isResizable(data);
+  const { call, inputs, bias, weight } = bound;
+  const stays = (data: TensorData): boolean =>
+    data === weight?.data || (borrow && isShared(data) && !isResizable(data));
   const keep = (data: TensorData): TensorData => (stays(data) ? data : copyOf(data, call.dtype));
   return {
     inputs: inputs.map(keep),
     bias: bias && keep(bias),
+    weight,
     out: allocate(call.outShape, call.dtype).data,
   };
 }

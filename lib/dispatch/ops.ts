@@ -3,9 +3,13 @@ import type { ResultTensor } from '../../backends/contract.ts';
 import type { Conv2dAttributes } from '../ops/conv2d.ts';
 import type { Attributes } from '../ops/describe.ts';
 import type { MatmulAttributes } from '../ops/matmul.ts';
+import type { PrepackedTensor } from '../prepack.ts';
 import type { TensorLike } from '../tensor.ts';
 import { runtime } from './registry.ts';
 import { run, runSync } from './run.ts';
+
+/** What an op takes; see `prepack` for weights that many calls use. */
+export type Operand = TensorLike | PrepackedTensor;
 
 /** How any op runs. */
 export interface SyncOptions {
@@ -48,12 +52,12 @@ export type ReluOptions = ReluSyncOptions & AsyncOptions;
  * The inputs are taken as they are at the call. Errors reject: `E_ARGUMENT`, `E_SHAPE`, `E_DTYPE`, `E_DETACHED`, `E_LIMIT`,
  * `E_BACKEND_UNAVAILABLE`, `E_ABORTED`, `E_OUT_OF_MEMORY`, `E_DEVICE_LOST`.
  */
-export function matmul(a: TensorLike, b: TensorLike, options?: MatmulOptions): Promise<ResultTensor> {
+export function matmul(a: Operand, b: Operand, options?: MatmulOptions): Promise<ResultTensor> {
   return run(runtime, 'matmul', [a, b], options);
 }
 
 /** `matmul`, computed before it returns; errors are thrown. */
-export function matmulSync(a: TensorLike, b: TensorLike, options?: MatmulSyncOptions): ResultTensor {
+export function matmulSync(a: Operand, b: Operand, options?: MatmulSyncOptions): ResultTensor {
   return runSync(runtime, 'matmul', [a, b], options);
 }
 
@@ -62,12 +66,12 @@ export function matmulSync(a: TensorLike, b: TensorLike, options?: MatmulSyncOpt
  * [batch, O, OH, OW]; `'nhwc'`: `x` [batch, H, W, C], `w` [KH, KW, C/groups, O], result [batch, OH, OW, O].
  * OH = ⌊(H + top + bottom - ((KH - 1)·dilation + 1)) / stride⌋ + 1, OW alike. `bias` is [O]. Errors as `matmul`.
  */
-export function conv2d(x: TensorLike, w: TensorLike, options?: Conv2dOptions): Promise<ResultTensor> {
+export function conv2d(x: Operand, w: Operand, options?: Conv2dOptions): Promise<ResultTensor> {
   return run(runtime, 'conv2d', [x, w], options);
 }
 
 /** `conv2d`, computed before it returns; errors are thrown. */
-export function conv2dSync(x: TensorLike, w: TensorLike, options?: Conv2dSyncOptions): ResultTensor {
+export function conv2dSync(x: Operand, w: Operand, options?: Conv2dSyncOptions): ResultTensor {
   return runSync(runtime, 'conv2d', [x, w], options);
 }
 

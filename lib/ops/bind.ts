@@ -1,5 +1,13 @@
 /** From a user's arguments to a valid call and the arrays it reads and writes. */
-import { type Call, type DType, type Tensor, type TensorData, UhopError } from '../../backends/contract.ts';
+import {
+  type Call,
+  type DType,
+  type Tensor,
+  type TensorData,
+  UhopError,
+  type Weight,
+} from '../../backends/contract.ts';
+import { asOperand } from '../prepack.ts';
 import { asTensor } from '../tensor.ts';
 import type { Attributes, Op } from './describe.ts';
 import { sizeOf } from './sizes.ts';
@@ -12,12 +20,15 @@ export interface Bound {
   readonly bias: TensorData | undefined;
   /** Where the user wants the result, when that was said. */
   readonly out: TensorData | undefined;
+  /** The second input, when it is prepacked. */
+  readonly weight: Weight | undefined;
 }
 
 /** Checks the tensors and attributes of an op. `options` may hold others, which are not looked at. */
 export function bind(op: Op, values: readonly unknown[], options: Readonly<Record<string, unknown>>): Bound {
   const named = (value: unknown, name: string): Tensor => asTensor(value, `${op.name}: ${name}`);
-  const tensors = values.map((value, index) => named(value, op.operands[index]!));
+  const operands = values.map((value, index) => asOperand(value, `${op.name}: ${op.operands[index]}`));
+  const tensors = operands.map(({ tensor }) => tensor);
   const bias = options.bias === undefined ? undefined : named(options.bias, 'bias');
   const out = options.out === undefined ? undefined : named(options.out, 'out');
   const { dtype } = tensors[0]!;
@@ -28,7 +39,8 @@ export function bind(op: Op, values: readonly unknown[], options: Readonly<Recor
   const { call, order } = op.describe(shapes, dtype, attributes);
   if (out) checkOut(op, out, call);
   for (const tensor of [...tensors, bias, out]) if (tensor) checkWhole(op, tensor);
-  return { call, inputs: order.map((index) => tensors[index]!.data), bias: bias?.data, out: out?.data };
+  const inputs = order.map((index) => tensors[index]!.data);
+  return { call, inputs, bias: bias?.data, out: out?.data, weight: operands[order[1] ?? -1]?.weight };
 }
 
 /** A getter on a later argument may have taken the memory of an earlier one away. */

@@ -1,5 +1,6 @@
 import { type Call, type DType, UhopError } from '../../backends/contract.ts';
-import { asTensor, checkDType, type TensorLike } from '../tensor.ts';
+import { asOperand, type PrepackedTensor } from '../prepack.ts';
+import { checkDType, type TensorLike } from '../tensor.ts';
 import { checkOptionNames, type Shape } from './arguments.ts';
 import { sameType } from './bind.ts';
 import type { Conv2dAttributes } from './conv2d.ts';
@@ -10,7 +11,7 @@ import type { MatmulAttributes } from './matmul.ts';
 import { byteLength, checkShape } from './sizes.ts';
 
 /** An operand of a call that is only looked at: its shape, or a tensor that has one. */
-export type ShapeOrTensor = Shape | TensorLike;
+export type ShapeOrTensor = Shape | TensorLike | PrepackedTensor;
 
 /** The options that describe a call, of whichever op; `bias` may be a shape. */
 export interface DescribeOptions extends Omit<MatmulAttributes, 'bias'>, Omit<Conv2dAttributes, 'bias'> {
@@ -82,5 +83,5 @@ export function describeCall(
 
 /** An operand's shape, and its dtype where it is a tensor. */
 function outline(operand: unknown, what: string): { readonly shape: Shape; readonly dtype?: DType } {
-  return Array.isArray(operand) ? { shape: checkShape(operand, what) } : asTensor(operand, what);
+  return Array.isArray(operand) ? { shape: checkShape(operand, what) } : asOperand(operand, what).tensor;
 }

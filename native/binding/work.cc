@@ -6,13 +6,14 @@
 #include "../cpu/conv.h"
 #include "../cpu/elementwise.h"
 #include "../cpu/matmul.h"
+#include "../cpu/scratch.h"
 #include "../probe/isa.h"
 
 namespace uhop {
 
 namespace {
 
-enum Op { kMatmul, kConv2d, kRelu, kConvert };
+enum Op { kMatmul, kConv2d, kRelu, kConvert, kPrepack };
 
 /** Reads the numbers of a call: exact non-negative integers. */
 class Shape {
@@ -99,14 +100,65 @@ ConvCall read_conv(Shape& shape) {
   return call;
 }
 
+/** JavaScript's arrays begin anywhere; panels begin at a cache line inside of them. */
+template <class T>
+std::size_t with_room(std::size_t elements) {
+  return elements == 0 ? 0 : plus(elements, kAlignment / sizeof(T));
+}
+
+template <class T>
+T* aligned(T* data) {
+  const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(data);
+  return reinterpret_cast<T*>((address + kAlignment - 1) / kAlignment * kAlignment);
+}
+
+/** Adds the prepacked w to the operands of a call, where there is one. */
+template <class T>
+Operands<T> with_prepacked(napi_env env, napi_value value, std::size_t need, Operands<T> data) {
+  if (is_nothing(env, value)) return data;
+  if (need == 0) throw BadArgument{"prepacked: this call has no use for it"};
+  data.prepacked = aligned(elements<Sum<T>>(env, value, "prepacked", with_room<T>(need)));
+  return data;
+}
+
 [[noreturn]] void refuse_variant() { throw BadArgument{"variant: does not compute this op"}; }
+
+/** 16-bit weights are left as they are: their panels would be twice as large. */
+template <class T>
+std::size_t prepacked_elements_of(const GemmVariant<T>& v, const MatmulCall& call) {
+  if constexpr (Half<T>) {
+    return 0;
+  } else {
+    return prepacked_elements(v, call);
+  }
+}
+
+template <class T>
+Work bind_prepack(const GemmVariant<T>& v, napi_env env, const napi_value* at, Shape& shape) {
+  if constexpr (!Half<T>) {
+    if (Op(shape.number()) == kMatmul) {
+      const MatmulCall call = read_matmul(shape);
+      const std::size_t length = prepacked_elements(v, call);
+      if (length == 0) refuse_variant();
+      const T* const w = elements<T>(env, at[3], "x", call.needB());
+      T* const to = aligned(const_cast<T*>(elements<T>(env, at[6], "out", with_room<T>(length))));
+      return [&v, call, w, to, length](const Crew& crew) {
+        prefer_huge_pages(to, length * sizeof(T));
+        return prepack(v, call, w, crew, to);
+      };
+    }
+  }
+  refuse_variant();
+}
 
 template <class T>
 Work bind_gemm(const GemmVariant<T>& v, napi_env env, const napi_value* at, Shape& shape, Op op) {
+  if (op == kPrepack) return bind_prepack(v, env, at, shape);
   if (op == kMatmul) {
     const MatmulCall call = read_matmul(shape);
     const std::size_t bias = call.bias == Bias::none ? 0 : call.bias == Bias::row ? call.N : 1;
-    const auto data = operands<T>(env, at, call.needA(), call.needB(), bias, call.needOut());
+    const auto data = with_prepacked<T>(env, at[7], prepacked_elements_of(v, call),
+                                        operands<T>(env, at, call.needA(), call.needB(), bias, call.needOut()));
     return [&v, call, data](const Crew& crew) { return matmul(v, call, data, crew); };
   }
   if (op != kConv2d) refuse_variant();
@@ -160,15 +212,38 @@ struct Binder {
 
 }  // namespace
 
-BoundCall::BoundCall(napi_env env, const napi_value* at) {
-  const std::uint32_t index = index_of(env, at[0], "variant");
+namespace {
+
+const Variant& variant_of(napi_env env, napi_value value) {
+  const std::uint32_t index = index_of(env, value, "variant");
   if (index >= variants().size()) throw BadArgument{"variant: no such variant"};
-  const Variant& variant = variants()[index];
+  return variants()[index];
+}
+
+}  // namespace
+
+std::size_t weight_length(napi_env env, napi_value variant, napi_value numbers) {
+  Shape shape(view_of(env, numbers, "shape"));
+  if (shape.number() != kMatmul) return 0;
+  const MatmulCall call = read_matmul(shape);
+  return std::visit(
+      [&]<class Kernel>(const Kernel& kernel) -> std::size_t {
+        if constexpr (requires { prepacked_elements_of(kernel, call); }) {
+          return with_room<float>(prepacked_elements_of(kernel, call));
+        }
+        return 0;
+      },
+      variant_of(env, variant).kernel);
+}
+
+BoundCall::BoundCall(napi_env env, const napi_value* at) {
+  const Variant& variant = variant_of(env, at[0]);
   if (!runs_here(variant.isa)) throw BadArgument{std::string("variant: this processor lacks ") + name_of(variant.isa)};
   threads = std::clamp(index_of(env, at[1], "threads"), 1u, 512u);
   Shape shape(view_of(env, at[2], "shape"));
   const std::size_t op = shape.number();
-  work = std::visit(Binder{env, at, shape, Op(std::min<std::size_t>(op, kConvert))}, variant.kernel);
+  if (op != kMatmul && !is_nothing(env, at[7])) throw BadArgument{"prepacked: this call has no use for it"};
+  work = std::visit(Binder{env, at, shape, Op(std::min<std::size_t>(op, kPrepack))}, variant.kernel);
 }
 
 }  // namespace uhop

@@ -36,10 +36,10 @@ class Block {
     return crew.each(count * parts(nk, v.KC), [&](std::size_t task, unsigned) {
       const std::size_t k = task / count * v.KC, i = task % count;
       if (i < countA) {
-        pack(plan.rows, v.MR, *p.a, some(rows, i * step, step), k, shared_a(rows.from + i * step, k));
+        pack(plan.rows, *p.a, some(rows, i * step, step), k, shared_a(rows.from + i * step, k));
       } else {
         const std::size_t j = (i - countA) * step;
-        pack(plan.cols, v.NR, *p.b, some(cols, j, step), k, shared_b(cols.from + j, k));
+        pack(plan.cols, *p.b, some(cols, j, step), k, shared_b(cols.from + j, k));
       }
     });
   }
@@ -80,18 +80,8 @@ class Block {
     return cut.start(panel) - cut.start(from);
   }
 
-  /** Packs panels of one k block, those of full width in one go. */
-  void pack(const Cut& cut, std::size_t width, const PanelSource<T>& source, Range panels, std::size_t k, T* to) const {
-    while (panels.from < panels.until) {
-      std::size_t until = panels.from + 1;
-      if (cut.lanes(panels.from) == width) {
-        while (until < panels.until && cut.lanes(until) == width) ++until;
-      }
-      const std::size_t first = cut.start(panels.from), count = cut.start(until) - first;
-      source.pack(first, count, k0 + k, depth_at(k), cut.lanes(panels.from), to);
-      to += count * depth_at(k);
-      panels.from = until;
-    }
+  void pack(const Cut& cut, const PanelSource<T>& source, const Range& panels, std::size_t k, T* to) const {
+    pack_panels(source, cut, panels, k0 + k, depth_at(k), to);
   }
 
   /** All that a tile of C at (row, col) needs to know but its operands. */
@@ -119,7 +109,7 @@ class Block {
         k += v.KC;
       } while (k < until);
     };
-    if (plan.b == From::own) blocks([&](std::size_t k, T* b) { pack(plan.cols, v.NR, *p.b, j, k, b); });
+    if (plan.b == From::own) blocks([&](std::size_t k, T* b) { pack(plan.cols, *p.b, j, k, b); });
     for (std::size_t r = i.from; r < i.until; ++r) {
       blocks([&](std::size_t k, const T* b) { multiply_panel(r, j, k, ownA, b); });
     }
@@ -136,7 +126,7 @@ class Block {
       t.aRow = strideI;
       t.aStep = strideK;
     } else {
-      if (plan.a == From::own) pack(plan.rows, v.MR, *p.a, {r, r + 1}, k, ownA);
+      if (plan.a == From::own) pack(plan.rows, *p.a, {r, r + 1}, k, ownA);
       t.a = plan.a == From::own ? ownA : shared_a(r, k);
       t.aRow = 1;
       t.aStep = plan.rows.lanes(r);

@@ -36,13 +36,4 @@ std::size_t gemm_scratch(const GemmVariant<T>& v, const GemmProblem<T>& p, unsig
 template <Half T>
 bool gemm(const GemmVariant<T>& v, const GemmProblem<T>& p, const Crew& crew, float* scratch);
 
-/** Elements of Sum<T> that `prepack` writes for a B of N columns. */
-template <class T>
-std::size_t prepacked_elements(const GemmVariant<T>& v, std::size_t N, std::size_t K);
-
-/** Packs a whole B as `gemm` wants it, 16-bit elements widened. False when cancelled. */
-template <class T>
-bool prepack(const GemmVariant<T>& v, const PanelSource<T>& b, std::size_t N, std::size_t K, const Crew& crew,
-             Sum<T>* to);
-
 }  // namespace uhop

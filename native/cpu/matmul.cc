@@ -1,6 +1,7 @@
 #include "matmul.h"
 
 #include "gemm_batch.h"
+#include "prepack.h"
 
 namespace uhop {
 
@@ -36,7 +37,16 @@ std::size_t offset(const MatmulCall& call, std::size_t index, std::size_t Matmul
   return sum;
 }
 
+template <class T>
+Strided<T> columns_of(const MatmulCall& call, const T* b) {
+  return {b, call.transposeB ? call.K : 1, call.transposeB ? 1 : call.N};
+}
+
 }  // namespace
+
+bool MatmulCall::one_b() const {
+  return std::all_of(batch.begin(), batch.end(), [](const Axis& axis) { return axis.strideB == 0; });
+}
 
 std::size_t MatmulCall::items() const {
   std::size_t product = 1;
@@ -59,8 +69,7 @@ bool matmul(const GemmVariant<T>& v, const MatmulCall& call, const Operands<T>& 
     const T* a = data.x + offset(call, i, &MatmulCall::Axis::strideA);
     const T* b = data.w + offset(call, i, &MatmulCall::Axis::strideB);
     const Strided<T> left{a, call.transposeA ? 1 : call.K, call.transposeA ? call.M : 1};
-    const Strided<T> right{b, call.transposeB ? call.K : 1, call.transposeB ? 1 : call.N};
-    const MatrixSource<T> rows(left, v.interleave), columns(right, v.interleave);
+    const MatrixSource<T> rows(left, v.interleave), columns(columns_of(call, b), v.interleave, data.prepacked);
     run(GemmProblem<T>{.M = M,
                        .N = call.N,
                        .K = call.K,
@@ -74,6 +83,20 @@ bool matmul(const GemmVariant<T>& v, const MatmulCall& call, const Operands<T>& 
   });
 }
 
+template <class T>
+std::size_t prepacked_elements(const GemmVariant<T>& v, const MatmulCall& call) {
+  return call.one_b() ? prepacked_elements(v, call.N, call.K) : 0;
+}
+
+template <class T>
+bool prepack(const GemmVariant<T>& v, const MatmulCall& call, const T* w, const Crew& crew, T* to) {
+  return prepack(v, MatrixSource<T>(columns_of(call, w), v.interleave), call.N, call.K, crew, to);
+}
+
+template std::size_t prepacked_elements(const GemmVariant<float>&, const MatmulCall&);
+template std::size_t prepacked_elements(const GemmVariant<double>&, const MatmulCall&);
+template bool prepack(const GemmVariant<float>&, const MatmulCall&, const float*, const Crew&, float*);
+template bool prepack(const GemmVariant<double>&, const MatmulCall&, const double*, const Crew&, double*);
 template bool matmul(const GemmVariant<float>&, const MatmulCall&, const Operands<float>&, const Crew&);
 template bool matmul(const GemmVariant<double>&, const MatmulCall&, const Operands<double>&, const Crew&);
 template bool matmul(const GemmVariant<F16Bits>&, const MatmulCall&, const Operands<F16Bits>&, const Crew&);

@@ -25,6 +25,8 @@ struct MatmulCall {
   std::vector<Axis> batch;
 
   std::size_t items() const;
+  /** One B for all items, which is what can be prepacked. */
+  bool one_b() const;
   /** Elements each operand must hold at least (a and b) or exactly (out). */
   std::size_t needA() const;
   std::size_t needB() const;
@@ -34,5 +36,13 @@ struct MatmulCall {
 /** False when cancelled. Throws std::bad_alloc. */
 template <class T>
 bool matmul(const GemmVariant<T>& v, const MatmulCall& call, const Operands<T>& data, const Crew& crew);
+
+/** Elements of the call's B as `prepack` writes it; 0 when there is no such form. */
+template <class T>
+std::size_t prepacked_elements(const GemmVariant<T>& v, const MatmulCall& call);
+
+/** False when cancelled. */
+template <class T>
+bool prepack(const GemmVariant<T>& v, const MatmulCall& call, const T* w, const Crew& crew, T* to);
 
 }  // namespace uhop

@@ -2,15 +2,18 @@
 #include <cstddef>
 #include <limits>
 
+#include "variants.h"
+
 namespace uhop {
 
-/** Where the data of one call lies. `w` and `bias` are null when the op has none. */
+/** Where the data of one call lies. `w` and `bias` are null when the op has none, `prepacked` when w was not prepacked. */
 template <class T>
 struct Operands {
   const T* x;
   const T* w;
   const T* bias;
   T* out;
+  const Sum<T>* prepacked = nullptr;
 };
 
 /** a·b, or the largest size when that does not fit: such a count fails every comparison with a real length. */

@@ -36,14 +36,17 @@ class PanelSource {
 template <class T>
 class MatrixSource final : public PanelSource<T> {
  public:
-  MatrixSource(const Strided<T>& matrix, InterleaveKernel<T> interleave) : matrix_(matrix), interleave_(interleave) {}
+  MatrixSource(const Strided<T>& matrix, InterleaveKernel<T> interleave, const Sum<T>* prepacked = nullptr)
+      : matrix_(matrix), interleave_(interleave), prepacked_(prepacked) {}
   void pack(std::size_t first, std::size_t count, std::size_t k0, std::size_t kc, std::size_t width,
             T* dst) const override;
   Strided<T> in_place() const override { return matrix_; }
+  const Sum<T>* prepacked() const override { return prepacked_; }
 
  private:
   Strided<T> matrix_;
   InterleaveKernel<T> interleave_;
+  const Sum<T>* prepacked_;
 };
 
 /** Zeroes lanes [count, width) of a panel. */
@@ -64,6 +67,7 @@ class Cut {
     if (width == 3 * unit_ && count_ > 1 && (n - 1) % width < unit_) moved_ = unit_;
   }
   std::size_t count() const { return count_; }
+  std::size_t width() const { return width_; }
   std::size_t start(std::size_t panel) const {
     if (panel >= count_) return n_;
     return panel * width_ - (panel + 1 == count_ ? moved_ : 0);
@@ -86,5 +90,29 @@ class Cut {
   std::size_t count_;
   std::size_t moved_ = 0;
 };
+
+/** Panels [from, until). */
+struct Range {
+  std::size_t from;
+  std::size_t until;
+
+  std::size_t size() const { return until - from; }
+  /** The i-th of n equal parts. */
+  Range part(std::size_t i, std::size_t n) const { return {from + size() * i / n, from + size() * (i + 1) / n}; }
+};
+
+/** Packs panels of `cut` over one k block, each `lanes(panel)·kc` elements, one after the other. */
+template <class T>
+void pack_panels(const PanelSource<T>& source, const Cut& cut, Range panels, std::size_t k0, std::size_t kc, T* to) {
+  while (panels.from < panels.until) {
+    const std::size_t lanes = cut.lanes(panels.from);
+    std::size_t until = panels.from + 1;
+    while (lanes == cut.width() && until < panels.until && cut.lanes(until) == lanes) ++until;
+    const std::size_t first = cut.start(panels.from), count = cut.start(until) - first;
+    source.pack(first, count, k0, kc, lanes, to);
+    to += count * kc;
+    panels.from = until;
+  }
+}
 
 }  // namespace uhop

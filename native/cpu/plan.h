@@ -9,16 +9,6 @@ namespace uhop {
 constexpr std::size_t parts(std::size_t n, std::size_t size) { return (n + size - 1) / size; }
 constexpr std::size_t round_up(std::size_t n, std::size_t to) { return parts(n, to) * to; }
 
-/** Panels [from, until). */
-struct Range {
-  std::size_t from;
-  std::size_t until;
-
-  std::size_t size() const { return until - from; }
-  /** The i-th of n equal parts. */
-  Range part(std::size_t i, std::size_t n) const { return {from + size() * i / n, from + size() * (i + 1) / n}; }
-};
-
 /** How one problem is cut. Speed only: the sums are the same for every plan. */
 template <class T>
 struct Plan {

@@ -9,13 +9,13 @@
 
 #if defined(__linux__)
 #include <sys/mman.h>
+#include <unistd.h>
 #endif
 
 namespace uhop {
 
 namespace {
 
-constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kGranule = 4096;
 constexpr std::size_t kHugePage = 2 << 20;
 constexpr std::size_t kKeptBytes = 64 << 20;
@@ -74,13 +74,20 @@ Buffer allocate(std::size_t bytes) {
   bytes = (bytes + granule - 1) / granule * granule;
   void* const data = std::aligned_alloc(large ? kHugePage : kAlignment, bytes);
   if (data == nullptr) throw std::bad_alloc();
-#if defined(__linux__)
-  if (large) madvise(data, bytes, MADV_HUGEPAGE);
-#endif
+  if (large) prefer_huge_pages(data, bytes);
   return {data, bytes};
 }
 
 }  // namespace
+
+void prefer_huge_pages([[maybe_unused]] void* data, [[maybe_unused]] std::size_t bytes) {
+#if defined(__linux__)
+  const std::size_t page = std::size_t(sysconf(_SC_PAGESIZE));
+  const std::uintptr_t from = (reinterpret_cast<std::uintptr_t>(data) + page - 1) / page * page;
+  const std::uintptr_t until = (reinterpret_cast<std::uintptr_t>(data) + bytes) / page * page;
+  if (until > from) madvise(reinterpret_cast<void*>(from), until - from, MADV_HUGEPAGE);
+#endif
+}
 
 Scratch::Scratch(std::size_t bytes) {
   if (bytes == 0) return;

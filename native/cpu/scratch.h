@@ -3,6 +3,12 @@
 
 namespace uhop {
 
+/** Cache lines, and the widest vectors. */
+constexpr std::size_t kAlignment = 64;
+
+/** Asks for huge pages under memory that has not been touched yet, where the system has them. */
+void prefer_huge_pages(void* data, std::size_t bytes);
+
 /** A 64-byte aligned buffer on loan from the process's pool; its content is whatever the last borrower left. */
 class Scratch {
  public:

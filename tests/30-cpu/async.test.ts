@@ -83,7 +83,7 @@ describe('a product beside the event loop', () => {
       const addon = require(${JSON.stringify(loadNative().path)});
       const a = new Float32Array(512 * 512).fill(1), out = new Float32Array(512 * 512);
       const shape = Float64Array.of(0, 512, 512, 512, 0, 0, 0, 0, 0);
-      addon.run(0, 2, shape, a, a, undefined, out, (outcome) => console.log(outcome, out[5]));`;
+      addon.run(0, 2, shape, a, a, undefined, out, undefined, (outcome) => console.log(outcome, out[5]));`;
     const { status, stdout } = spawnSync(process.execPath, ['-e', program], { encoding: 'utf8' });
     expect([status, stdout]).toEqual([0, '0 512\n']);
   });
@@ -93,7 +93,7 @@ describe('a product beside the event loop', () => {
       const addon = require(${JSON.stringify(loadNative().path)});
       const n = 3000, a = new Float32Array(n * n), out = new Float32Array(n * n);
       for (let i = 0; i < 4; i++) {
-        addon.run(0, 2, Float64Array.of(0, n, n, n, 0, 0, 0, 0, 0), a, a, undefined, out, () => console.log('done'));
+        addon.run(0, 2, Float64Array.of(0, n, n, n, 0, 0, 0, 0, 0), a, a, undefined, out, undefined, () => console.log('done'));
       }
       process.exit(7);`;
     const { status, signal, stdout } = spawnSync(process.execPath, ['-e', program], { encoding: 'utf8' });

@@ -81,6 +81,11 @@ const cases: readonly [string, unknown[]][] = [
   ],
   ['an output larger than out', [gemm, 1, convWith(8, 9), four(), four(), undefined, four()]],
   ['a batch larger than the image', [gemm, 1, convWith(1, 3), four(), four(), undefined, new Float32Array(12)]],
+  ['prepacked of another kind', [gemm, 1, product, four(), four(), undefined, four(), new Float64Array(999)]],
+  ['prepacked too short', [gemm, 1, product, four(), four(), undefined, four(), new Float32Array(3)]],
+  ['prepacked where no weight is', [relu, 1, Float64Array.of(2, 4), four(), undefined, undefined, four(), four()]],
+  ['prepacking into too little', [gemm, 1, Float64Array.of(4, ...product), four(), undefined, undefined, four()]],
+  ['prepacking by a kernel without panels', [relu, 1, Float64Array.of(4, 2, 4), four(), undefined, undefined, four()]],
   [
     'an ordinary convolution on depthwise',
     [direct, 1, convWith(5, 3), four(), four(), undefined, new Float32Array(12).subarray(9)],
@@ -90,12 +95,12 @@ const cases: readonly [string, unknown[]][] = [
 describe('misuse of the addon', () => {
   it.each(cases)('%s is a TypeError', (_, args) => {
     expect(() => native.runSync(...args)).toThrow(TypeError);
-    while (args.length < 7) args.push(undefined);
+    while (args.length < 8) args.push(undefined);
     expect(() => native.run(...args, () => {})).toThrow(TypeError);
   });
 
   it('a missing or wrong callback and a wrong ticket are TypeErrors, an unknown ticket is nothing', () => {
-    const call = [gemm, 1, product, four(), four(), undefined, four()];
+    const call = [gemm, 1, product, four(), four(), undefined, four(), undefined];
     expect(() => native.run(...call)).toThrow(TypeError);
     expect(() => native.run(...call, 7)).toThrow(TypeError);
     expect(() => native.cancel('x')).toThrow(TypeError);

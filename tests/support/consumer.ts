@@ -5,6 +5,7 @@ import * as dhp from 'uhop/dhp';
 const a: uhop.Tensor = uhop.tensor([1, 2, 3, 4], [2, 2]);
 const wide = uhop.tensor(new Float64Array(4), [2, 2], 'f64');
 const plain: uhop.TensorLike = { data: new Float32Array(4), shape: [1, 1, 2, 2] };
+const packed: uhop.PrepackedTensor = uhop.prepack(plain);
 const shared = { data: new Float32Array(new SharedArrayBuffer(16)), shape: [2, 2] as const };
 
 export async function ops(signal: AbortSignal): Promise<uhop.ResultTensor[]> {
@@ -13,6 +14,7 @@ export async function ops(signal: AbortSignal): Promise<uhop.ResultTensor[]> {
   return [
     await uhop.matmul(a, shared, { ...options, activation: 'relu', precision: 'strict', borrow: true }),
     uhop.matmulSync(wide, wide, { backend: 'cpu', out: wide }),
+    uhop.matmulSync(a, packed),
     await uhop.conv2d(plain, plain, { padding, stride: [1, 1], dilation: 1, groups: 1, layout: 'nchw', signal }),
     uhop.conv2dSync(plain, plain, { padding: [0, 1, 0, 1] }),
     await uhop.relu(a, { out: a, signal }),
