@@ -68,5 +68,4 @@ export {
 export type { Padding } from './ops/padding.ts';
 export { type DescribeOptions, type Plan, plan, type ShapeOrTensor } from './ops/plan.ts';
 export { isWithin, type Tolerance, tolerance } from './ops/tolerance.ts';
-export { type PrepackedTensor, prepack } from './prepack.ts';
-export { type DataInput, type TensorLike, tensor } from './tensor.ts';
+export { type DataInput, type PrepackedTensor, prepack, type TensorLike, tensor } from './tensor.ts';

@@ -3,8 +3,7 @@ import type { ResultTensor } from '../../backends/contract.ts';
 import type { Conv2dAttributes } from '../ops/conv2d.ts';
 import type { Attributes } from '../ops/describe.ts';
 import type { MatmulAttributes } from '../ops/matmul.ts';
-import type { PrepackedTensor } from '../prepack.ts';
-import type { TensorLike } from '../tensor.ts';
+import type { PrepackedTensor, TensorLike } from '../tensor.ts';
 import { runtime } from './registry.ts';
 import { run, runSync } from './run.ts';
 

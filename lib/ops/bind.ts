@@ -7,8 +7,7 @@ import {
   UhopError,
   type Weight,
 } from '../../backends/contract.ts';
-import { asOperand } from '../prepack.ts';
-import { asTensor } from '../tensor.ts';
+import { asOperand, asTensor } from '../tensor.ts';
 import type { Attributes, Op } from './describe.ts';
 import { sizeOf } from './sizes.ts';
 import { lengthOf } from './typed-arrays.ts';

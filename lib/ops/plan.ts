@@ -1,6 +1,5 @@
 import { type Call, type DType, UhopError } from '../../backends/contract.ts';
-import { asOperand, type PrepackedTensor } from '../prepack.ts';
-import { checkDType, type TensorLike } from '../tensor.ts';
+import { asOperand, checkDType, type PrepackedTensor, type TensorLike } from '../tensor.ts';
 import { checkOptionNames, type Shape } from './arguments.ts';
 import { sameType } from './bind.ts';
 import type { Conv2dAttributes } from './conv2d.ts';
