@@ -39,6 +39,8 @@ interface Offer {
 interface State extends Cpu {
   /** By op and element type, the best instruction set first. */
   readonly offers: ReadonlyMap<string, readonly Offer[]>;
+  /** What was offered for calls that may come again. */
+  readonly paths: WeakMap<Call, readonly Path[]>;
 }
 
 let known: State | undefined;
@@ -46,7 +48,7 @@ let known: State | undefined;
 function state(refresh = false): State {
   if (refresh || !known) {
     const examined = examine();
-    known = { ...examined, offers: offersOf(examined) };
+    known = { ...examined, offers: offersOf(examined), paths: new WeakMap() };
   }
   return known;
 }
@@ -86,17 +88,22 @@ function isDepthwise({ C, O, KH, KW, groups, layout }: Conv2dCall): boolean {
 }
 
 function pathsOf(call: Call): readonly Path[] {
-  const { threads } = state();
-  const work = workOf(call);
-  return offersFor(call).map(({ id, kernel, isa, name }) => ({
-    id,
-    backend: 'cpu',
-    seconds: secondsOf(work, kernel, isa, threads),
-    source: 'estimate',
-    inline: kernel === 'relu' || secondsOf(work, kernel, isa, 1) < INLINE_SECONDS,
-    isa,
-    kernel: name,
-  }));
+  const { threads, paths } = state();
+  let offered = paths.get(call);
+  if (!offered) {
+    const work = workOf(call);
+    offered = offersFor(call).map(({ id, kernel, isa, name }) => ({
+      id,
+      backend: 'cpu',
+      seconds: secondsOf(work, kernel, isa, threads),
+      source: 'estimate',
+      inline: kernel === 'relu' || secondsOf(work, kernel, isa, 1) < INLINE_SECONDS,
+      isa,
+      kernel: name,
+    }));
+    paths.set(call, offered);
+  }
+  return offered;
 }
 
 /** The kernel behind a path, and how to call it once the weight's panels, if any, are there. */

@@ -60,5 +60,5 @@ export async function execute(
 
 function answer(bound: Bound, { out }: Operands, path: string): ResultTensor {
   const { outShape, dtype } = bound.call;
-  return { data: deliver(bound, out), shape: outShape, dtype, path };
+  return { data: deliver(bound, out), shape: [...outShape], dtype, path };
 }

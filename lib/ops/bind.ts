@@ -8,7 +8,8 @@ import {
   type Weight,
 } from '../../backends/contract.ts';
 import { asOperand, asTensor } from '../tensor.ts';
-import type { Attributes, Op } from './describe.ts';
+import type { Op } from './describe.ts';
+import { describe } from './recent.ts';
 import { sizeOf } from './sizes.ts';
 import { lengthOf } from './typed-arrays.ts';
 
@@ -31,11 +32,10 @@ export function bind(op: Op, values: readonly unknown[], options: Readonly<Recor
   const bias = options.bias === undefined ? undefined : named(options.bias, 'bias');
   const out = options.out === undefined ? undefined : named(options.out, 'out');
   const { dtype } = tensors[0]!;
-  for (const [index, { dtype: other }] of tensors.entries()) sameType(op, dtype, other, op.operands[index]!);
+  tensors.forEach((other, index) => sameType(op, dtype, other.dtype, op.operands[index]!));
   if (bias) sameType(op, dtype, bias.dtype, 'bias');
-  const attributes = { ...options, bias: bias?.shape } as Attributes;
   const shapes = tensors.map(({ shape }) => shape);
-  const { call, order } = op.describe(shapes, dtype, attributes);
+  const { call, order } = describe(op, shapes, dtype, options, bias?.shape);
   if (out) checkOut(op, out, call);
   for (const tensor of [...tensors, bias, out]) if (tensor) checkWhole(op, tensor);
   const inputs = order.map((index) => tensors[index]!.data);

@@ -23,6 +23,7 @@ export const bufferOf: (view: ArrayBufferView) => ArrayBufferLike = getter('buff
 
 /** Whether the memory under `view` is there: not transferred away, nor resized below it. */
 export function isAttached(view: ArrayBufferView): boolean {
+  if (lengthOf(view) > 0) return true;
   try {
     // The one way to ask that every supported Node has: at() throws on a detached or out-of-bounds view.
     Uint8Array.prototype.at.call(view as Uint8Array, 0);

@@ -11,11 +11,13 @@ void check(napi_status status) {
 }
 
 View view_of(napi_env env, napi_value value, const char* name) {
-  bool typed = false;
-  check(napi_is_typedarray(env, value, &typed));
-  if (!typed) throw BadArgument{std::string(name) + ": expected a typed array"};
   View view{};
-  check(napi_get_typedarray_info(env, value, &view.type, &view.length, &view.data, nullptr, nullptr));
+  const napi_status status =
+      napi_get_typedarray_info(env, value, &view.type, &view.length, &view.data, nullptr, nullptr);
+  if (status == napi_invalid_arg || status == napi_object_expected) {
+    throw BadArgument{std::string(name) + ": expected a typed array"};
+  }
+  check(status);
   return view;
 }
 
