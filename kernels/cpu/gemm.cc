@@ -91,13 +91,29 @@ static void pick_tile(const GemmTile<T>& t) {
   tile<T, ROWS, VECTORS, false>(t);
 }
 
+/** Tiles of VECTORS vectors, and of one more on as many fewer rows. */
+template <class T, int MR, int VECTORS>
+static void any_tile(const GemmTile<T>& t) {
+  constexpr int narrow = VECTORS * Simd<T>::width;
+  if (t.n <= narrow) return pick_tile<T, MR, VECTORS>(t);
+  if (t.m <= MR * VECTORS / (VECTORS + 1)) return pick_tile<T, MR * VECTORS / (VECTORS + 1), VECTORS + 1>(t);
+  GemmTile<T> part = t;
+  part.n = narrow;
+  pick_tile<T, MR, VECTORS>(part);
+  part.n = t.n - narrow;
+  part.b += narrow;
+  part.c += narrow;
+  if (t.bias != nullptr) part.bias += narrow * t.biasJ;
+  pick_tile<T, MR, VECTORS>(part);
+}
+
 }  // namespace uhop::UHOP_ISA
 
 namespace uhop {
 
 #define UHOP_GEMM(dtype, T, isa, MR, NR, KC)                     \
   void dtype##_gemm__##isa##_##MR##x##NR(const GemmTile<T>& t) { \
-    isa::pick_tile<T, MR, NR / isa::Simd<T>::width>(t);          \
+    isa::any_tile<T, MR, NR / isa::Simd<T>::width>(t);           \
   }
 #include "variants.inc"
 

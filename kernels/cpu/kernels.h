@@ -7,7 +7,7 @@
 namespace uhop {
 
 /**
- * One tile of C = A·B, m ≤ MR rows and n ≤ NR columns:
+ * One tile of C = A·B, m ≤ MR rows and n ≤ NR columns, or one vector more:
  *   s[i][j] = Σ_{k<kc} a[i·aRow + k·aStep] · b[k·bStep + j], k ascending
  *   C[i][j] = accumulate ? C[i][j] + s[i][j] : s[i][j]
  *   finish: C[i][j] = act(C[i][j] + bias[i·biasI + j·biasJ]), biasI and biasJ each 0 or 1

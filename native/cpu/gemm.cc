@@ -15,6 +15,9 @@ namespace uhop {
 
 namespace {
 
+/** Extents up to which a product is called small. */
+constexpr std::size_t kSmall = 96;
+
 /** The loops over one outer block: panels `rows` and `cols`, contracted [k0, k0+nk). */
 template <class T>
 class Block {
@@ -110,27 +113,45 @@ class Block {
       } while (k < until);
     };
     if (plan.b == From::own) blocks([&](std::size_t k, T* b) { pack(plan.cols, *p.b, j, k, b); });
-    for (std::size_t r = i.from; r < i.until; ++r) {
-      blocks([&](std::size_t k, const T* b) { multiply_panel(r, j, k, ownA, b); });
+    // A last panel that is wide goes apart, on fewer rows, where the rows can be cut anew.
+    const bool apart = plan.cols.wide(j.until - 1) && plan.a == From::place;
+    const Range panels{j.from, j.until - apart};
+    for (std::size_t r = i.from; panels.size() > 0 && r < i.until; ++r) {
+      blocks([&](std::size_t k, const T* b) {
+        multiply_strip(plan.rows.start(r), plan.rows.size(r), left_panel(r, k, ownA), j.from, panels, k, b);
+      });
+    }
+    const std::size_t end = plan.rows.start(i.until), step = rows_when_wide(v);
+    for (std::size_t row = plan.rows.start(i.from); apart && row < end; row += step) {
+      blocks([&](std::size_t k, const T* b) {
+        const Strided<T> a = left_in_place(row, k);
+        multiply_strip(row, std::min(step, end - row), a, j.from, {j.until - 1, j.until}, k, b);
+      });
     }
   }
 
-  // The panel of A stays in the first cache while the task's panels of B pass by from the second.
-  void multiply_panel(std::size_t r, const Range& j, std::size_t k, T* ownA, const T* ownB) const {
-    const std::size_t row = plan.rows.start(r), left = plan.cols.start(j.from);
+  Strided<T> left_in_place(std::size_t row, std::size_t k) const {
+    const auto [data, strideI, strideK] = p.a->in_place();
+    return {data + row * strideI + (k0 + k) * strideK, strideI, strideK};
+  }
+
+  /** Panel r of A over one k block, packed now where that is this task's own work. */
+  Strided<T> left_panel(std::size_t r, std::size_t k, T* ownA) const {
+    if (plan.a == From::place) return left_in_place(plan.rows.start(r), k);
+    if (plan.a == From::own) pack(plan.rows, *p.a, {r, r + 1}, k, ownA);
+    return {plan.a == From::own ? ownA : shared_a(r, k), 1, plan.rows.lanes(r)};
+  }
+
+  // The panel of A stays in the first cache while the task's panels of B, which begin with `first`, pass by from the
+  // second.
+  void multiply_strip(std::size_t row, std::size_t m, const Strided<T>& a, std::size_t first, const Range& panels,
+                      std::size_t k, const T* ownB) const {
+    const std::size_t left = plan.cols.start(first);
     GemmTile<T> t = tile_at(row, left, k);
-    t.m = int(plan.rows.size(r));
-    if (plan.a == From::place) {
-      const auto [data, strideI, strideK] = p.a->in_place();
-      t.a = data + row * strideI + (k0 + k) * strideK;
-      t.aRow = strideI;
-      t.aStep = strideK;
-    } else {
-      if (plan.a == From::own) pack(plan.rows, *p.a, {r, r + 1}, k, ownA);
-      t.a = plan.a == From::own ? ownA : shared_a(r, k);
-      t.aRow = 1;
-      t.aStep = plan.rows.lanes(r);
-    }
+    t.m = int(m);
+    t.a = a.data;
+    t.aRow = a.strideI;
+    t.aStep = a.strideK;
     const bool place = plan.b == From::place;
     const T* b = ownB;
     std::size_t perColumn = t.kc;
@@ -142,12 +163,12 @@ class Block {
     } else if (plan.b == From::prepacked) {
       b = p.b->prepacked() + plan.cols.lanes(0, plan.cols.count()) * (k0 + k) + left * t.kc;
     } else if (plan.b == From::shared) {
-      b = shared_b(j.from, k);
+      b = shared_b(first, k);
     }
     t.bPadded = !place;
     T* const c = t.c;
     const T* const bias = t.bias;
-    for (std::size_t panel = j.from; panel < j.until; ++panel) {
+    for (std::size_t panel = panels.from; panel < panels.until; ++panel) {
       const std::size_t col = plan.cols.start(panel) - left;
       t.n = int(plan.cols.size(panel));
       t.b = b + col * perColumn;
@@ -175,16 +196,58 @@ class Block {
   }
 };
 
+/** A product that is done sooner than planned: both operands small and read where they lie, one block of k. */
+template <class T>
+bool is_small(const GemmVariant<T>& v, const GemmProblem<T>& p, const Strided<T>& a, const Strided<T>& b) {
+  return a.data != nullptr && b.data != nullptr && b.strideI == 1 && p.K <= v.KC && p.M <= kSmall && p.N <= kSmall &&
+         p.K <= kSmall;
+}
+
+template <class T>
+void multiply_small(const GemmVariant<T>& v, const GemmProblem<T>& p, const Strided<T>& a, const Strided<T>& b) {
+  GemmTile<T> t{};
+  t.aRow = a.strideI;
+  t.aStep = a.strideK;
+  t.bStep = b.strideK;
+  t.kc = p.K;
+  t.ldc = p.ldc;
+  t.finish = p.bias != nullptr || p.relu;
+  t.relu = p.relu;
+  t.biasI = p.biasI;
+  t.biasJ = p.biasJ;
+  const std::size_t more = v.NR % 3 == 0 ? v.NR / 3 : 0;
+  for (std::size_t col = 0; col < p.N;) {
+    const bool wide = p.N - col > v.NR && p.N - col <= v.NR + more;
+    const std::size_t n = wide ? p.N - col : std::min(v.NR, p.N - col), step = wide ? rows_when_wide(v) : v.MR;
+    t.n = int(n);
+    t.b = b.data + col;
+    for (std::size_t row = 0; row < p.M; row += step) {
+      t.m = int(std::min(step, p.M - row));
+      t.a = a.data + row * a.strideI;
+      t.c = p.c + row * p.ldc + col;
+      if (p.bias != nullptr) t.bias = p.bias + row * p.biasI + col * p.biasJ;
+      v.kernel(t);
+    }
+    col += n;
+  }
+}
+
 }  // namespace
 
 template <class T>
 std::size_t gemm_scratch(const GemmVariant<T>& v, const GemmProblem<T>& p, unsigned threads) {
+  if (is_small(v, p, p.a->in_place(), p.b->in_place())) return 0;
   const Plan<T> plan(v, p, threads);
   return plan.splitK ? split_scratch(v, p, threads) : plan.elements(threads);
 }
 
 template <class T>
 bool gemm(const GemmVariant<T>& v, const GemmProblem<T>& p, const Crew& crew, T* scratch) {
+  const Strided<T> a = p.a->in_place(), b = p.b->in_place();
+  if (is_small(v, p, a, b)) {
+    multiply_small(v, p, a, b);
+    return true;
+  }
   const Plan<T> plan(v, p, crew.threads);
   if (plan.splitK) return split_gemm(v, p, crew, scratch);
   for (std::size_t j0 = 0; j0 < plan.cols.count(); j0 += plan.outerCols) {

@@ -38,7 +38,7 @@ std::size_t offset(const MatmulCall& call, std::size_t index, std::size_t Matmul
 }
 
 template <class T>
-Strided<T> columns_of(const MatmulCall& call, const T* b) {
+Strided<T> matrix_b(const MatmulCall& call, const T* b) {
   return {b, call.transposeB ? call.K : 1, call.transposeB ? 1 : call.N};
 }
 
@@ -69,7 +69,7 @@ bool matmul(const GemmVariant<T>& v, const MatmulCall& call, const Operands<T>& 
     const T* a = data.x + offset(call, i, &MatmulCall::Axis::strideA);
     const T* b = data.w + offset(call, i, &MatmulCall::Axis::strideB);
     const Strided<T> left{a, call.transposeA ? 1 : call.K, call.transposeA ? call.M : 1};
-    const MatrixSource<T> rows(left, v.interleave), columns(columns_of(call, b), v.interleave, data.prepacked);
+    const MatrixSource<T> rows(left, v.interleave), columns(matrix_b(call, b), v.interleave, data.prepacked);
     run(GemmProblem<T>{.M = M,
                        .N = call.N,
                        .K = call.K,
@@ -90,7 +90,7 @@ std::size_t prepacked_elements(const GemmVariant<T>& v, const MatmulCall& call) 
 
 template <class T>
 bool prepack(const GemmVariant<T>& v, const MatmulCall& call, const T* w, const Crew& crew, T* to) {
-  return prepack(v, MatrixSource<T>(columns_of(call, w), v.interleave), call.N, call.K, crew, to);
+  return prepack(v, MatrixSource<T>(matrix_b(call, w), v.interleave), call.N, call.K, crew, to);
 }
 
 template std::size_t prepacked_elements(const GemmVariant<float>&, const MatmulCall&);

@@ -57,39 +57,55 @@ void clear_lanes(std::size_t count, std::size_t kc, std::size_t width, T* dst);
 constexpr std::size_t kMostLanes = 64;
 
 /**
- * How n rows or columns are cut into panels of `width` lanes, two or three units. Three units and less than one more are
- * cut in halves, since a tile of one vector keeps the multipliers less than busy.
+ * How n rows or columns are cut into panels of `width` lanes. What is left over may make the last panel wider, by up to
+ * `more` lanes, rather than a panel of its own.
  */
 class Cut {
  public:
-  Cut(std::size_t n, std::size_t width)
-      : n_(n), width_(width), unit_(width % 3 == 0 ? width / 3 : width / 2), count_((n + width - 1) / width) {
-    if (width == 3 * unit_ && count_ > 1 && (n - 1) % width < unit_) moved_ = unit_;
+  Cut(std::size_t n, std::size_t width, std::size_t more = 0)
+      : n_(n), width_(width), more_(more), count_((n + width - 1) / width) {
+    if (count_ > 1 && (n - 1) % width < more) --count_;
   }
   std::size_t count() const { return count_; }
   std::size_t width() const { return width_; }
-  std::size_t start(std::size_t panel) const {
-    if (panel >= count_) return n_;
-    return panel * width_ - (panel + 1 == count_ ? moved_ : 0);
-  }
+  std::size_t start(std::size_t panel) const { return panel < count_ ? panel * width_ : n_; }
   std::size_t size(std::size_t panel) const { return start(panel + 1) - start(panel); }
-  /** Lanes of the panel when packed. */
+  bool wide(std::size_t panel) const { return size(panel) > width_; }
+  /** Lanes of the panel when packed: whole vectors where widening goes by vectors. */
   std::size_t lanes(std::size_t panel) const {
-    if (panel + 1 == count_) return (size(panel) + unit_ - 1) / unit_ * unit_;
-    return panel + 2 == count_ ? width_ - moved_ : width_;
+    if (panel + 1 < count_ || more_ == 0) return width_;
+    return (size(panel) + more_ - 1) / more_ * more_;
   }
   /** Lanes of panels [from, until) together. */
   std::size_t lanes(std::size_t from, std::size_t until) const {
     return from >= until ? 0 : start(until - 1) - start(from) + lanes(until - 1);
   }
+  /** The most lanes that so many panels have together. */
+  std::size_t most_lanes(std::size_t panels) const { return panels * width_ + more_; }
 
  private:
   std::size_t n_;
   std::size_t width_;
-  std::size_t unit_;
+  std::size_t more_;
   std::size_t count_;
-  std::size_t moved_ = 0;
 };
+
+template <class T>
+Cut rows_of(const GemmVariant<T>& v, std::size_t M) {
+  return {M, v.MR};
+}
+
+/** Where a tile has three vectors of columns, the last one may have four, on fewer rows. */
+template <class T>
+Cut columns_of(const GemmVariant<T>& v, std::size_t N) {
+  return {N, v.NR, v.NR % 3 == 0 ? v.NR / 3 : 0};
+}
+
+/** Rows of the tile that is four vectors wide instead of three. */
+template <class T>
+std::size_t rows_when_wide(const GemmVariant<T>& v) {
+  return v.MR * 3 / 4;
+}
 
 /** Panels [from, until). */
 struct Range {

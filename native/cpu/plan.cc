@@ -21,7 +21,7 @@ constexpr std::size_t kTasksPerThread = 4;
 
 template <class T>
 Plan<T>::Plan(const GemmVariant<T>& v, const GemmProblem<T>& p, unsigned threads)
-    : rows(p.M, v.MR), cols(p.N, v.NR), outerRows(rows.count()), outerCols(cols.count()), depth(p.K) {
+    : rows(rows_of(v, p.M)), cols(columns_of(v, p.N)), outerRows(rows.count()), outerCols(cols.count()), depth(p.K) {
   const Strided<T> placeA = p.a->in_place(), placeB = p.b->in_place();
   const bool rowsOfB = placeB.data != nullptr && placeB.strideI == 1;
   const bool largeB = p.K * p.N * sizeof(T) > kSmallB;
@@ -40,7 +40,7 @@ Plan<T>::Plan(const GemmVariant<T>& v, const GemmProblem<T>& p, unsigned threads
   if (fewRows) {
     const std::size_t most = std::max<std::size_t>(kSumBytes / (p.M * sizeof(T)) / v.NR, 1);
     colParts = std::max(parts(cols.count(), most), std::min<std::size_t>(cols.count(), threads > 1 ? 2 * threads : 1));
-    ownB = p.M * (parts(cols.count(), colParts) * v.NR + kMostLanes);
+    ownB = p.M * round_up(cols.most_lanes(parts(cols.count(), colParts)), kMostLanes);
     return;
   }
 
@@ -51,17 +51,17 @@ Plan<T>::Plan(const GemmVariant<T>& v, const GemmProblem<T>& p, unsigned threads
   const auto blocks = [&](std::size_t bytes, std::size_t lanes) {
     return std::min(std::max<std::size_t>(bytes / (lanes * v.KC * sizeof(T)), 1) * v.KC, p.K);
   };
-  if (b == From::shared) depth = blocks(kPackedBytesB, outerCols * v.NR);
+  if (b == From::shared) depth = blocks(kPackedBytesB, cols.most_lanes(outerCols));
   if (a == From::shared) {
     if (b != From::shared) depth = std::min(p.K, 4 * v.KC);
     outerRows = std::min(rows.count(), std::max<std::size_t>(kPackedBytesA / (std::max<std::size_t>(depth, 1) * sizeof(T)) / v.MR, 1));
   }
-  const std::size_t perTask = parts(outerCols, colParts) * v.NR;
+  const std::size_t perTask = cols.most_lanes(parts(outerCols, colParts));
   deep = depth == p.K && perTask * p.K * sizeof(T) <= second_cache() / 2;
   const std::size_t kc = std::min(v.KC, p.K);
   if (a == From::shared) sharedA = outerRows * v.MR * depth;
   if (a == From::own) ownA = v.MR * kc;
-  if (b == From::shared) sharedB = outerCols * v.NR * depth;
+  if (b == From::shared) sharedB = cols.most_lanes(outerCols) * depth;
   if (b == From::own) ownB = perTask * (deep ? p.K : kc);
 }
 

@@ -42,7 +42,7 @@ class FromK final : public PanelSource<T> {
 /** run(problem) for the block of k that begins at `from`: its sums alone, into `sums`. */
 template <class T, class Run>
 void with_block(const GemmVariant<T>& v, const GemmProblem<T>& p, std::size_t from, T* sums, Run&& run) {
-  const Cut cols(p.N, v.NR);
+  const Cut cols = columns_of(v, p.N);
   const FromK<T> a(*p.a, from), b(*p.b, from, cols.lanes(0, cols.count()));
   run(GemmProblem<T>{
       .M = p.M, .N = p.N, .K = std::min(v.KC, p.K - from), .a = &a, .b = &b, .c = sums, .ldc = p.N});
