@@ -21,8 +21,8 @@ std::string first_wrong(const T* got, const Expected& expected, const Verdict& v
   const Tolerance<T> tolerance(verdict.terms);
   for (std::size_t i = 0; i < expected.value.size(); ++i) {
     const double y = value_of(got[i]), value = expected.value[i];
-    const bool right =
-        verdict.exact ? y == value_of(stored<T>(value)) : tolerance.allows(got[i], value, expected.scale[i]);
+    const bool right = verdict.exact ? y == value_of(stored<T>(value))
+                                     : tolerance.allows(got[i], value, expected.rest[i], expected.scale[i]);
     const bool negativeZero = verdict.relu && y == 0 && std::signbit(y);
     if (right && !negativeZero) continue;
     const char* how = verdict.exact ? "exactly " : "";
