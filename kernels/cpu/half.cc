@@ -22,6 +22,14 @@ UHOP_INLINE Floats widen(Halves x, F16Bits) { return _mm512_maskz_cvtph_ps(0xfff
 UHOP_INLINE Halves narrow(Floats x, F16Bits) {
   return Halves(_mm512_maskz_cvtps_ph(0xffff, x, _MM_FROUND_TO_NEAREST_INT));
 }
+#elif defined(__F16C__) && UHOP_VECTOR_BYTES == 64
+UHOP_INLINE Floats widen(Halves x, F16Bits) {
+  return joined<Floats>(_mm256_cvtph_ps(half<__m128i>(x, 0)), _mm256_cvtph_ps(half<__m128i>(x, 1)));
+}
+UHOP_INLINE Halves narrow(Floats x, F16Bits) {
+  const auto part = [&](int i) { return _mm256_cvtps_ph(half<__m256>(x, i), _MM_FROUND_TO_NEAREST_INT); };
+  return joined<Halves>(part(0), part(1));
+}
 #elif defined(__F16C__)
 UHOP_INLINE Floats widen(Halves x, F16Bits) { return _mm256_cvtph_ps(__m128i(x)); }
 UHOP_INLINE Halves narrow(Floats x, F16Bits) { return Halves(_mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT)); }

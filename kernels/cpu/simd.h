@@ -8,7 +8,8 @@
 #include <arm_neon.h>
 #endif
 
-// The widest vectors of the instruction set that this object is compiled for. Everything here is always inlined and
+// The widest vectors of the instruction set that this object is compiled for, or of UHOP_VECTOR_BYTES: with AVX2 that
+// may be 64, and a vector is then two registers. Everything here is always inlined and
 // lives in a namespace named after the instruction set, so the linker can never merge a function compiled for one
 // instruction set with another's. FMA is explicit: the compiler contracts nothing (-ffp-contract=off).
 
@@ -16,7 +17,9 @@
 
 namespace uhop::UHOP_ISA {
 
-#if defined(__AVX512F__)
+#if defined(UHOP_VECTOR_BYTES)
+constexpr int kVectorBytes = UHOP_VECTOR_BYTES;
+#elif defined(__AVX512F__)
 constexpr int kVectorBytes = 64;
 #elif defined(__AVX2__)
 constexpr int kVectorBytes = 32;
@@ -83,6 +86,33 @@ UHOP_INLINE void store_first(double* p, Vec<double> v, int n) { _mm256_maskstore
 #if defined(__AVX512F__)
 UHOP_INLINE Vec<float> fma(Vec<float> a, Vec<float> b, Vec<float> c) { return _mm512_fmadd_ps(a, b, c); }
 UHOP_INLINE Vec<double> fma(Vec<double> a, Vec<double> b, Vec<double> c) { return _mm512_fmadd_pd(a, b, c); }
+#elif defined(__AVX2__) && UHOP_VECTOR_BYTES == 64
+/** Two registers as one vector. */
+template <class V, class Register>
+UHOP_INLINE V joined(Register low, Register high) {
+  V v;
+  __builtin_memcpy(&v, &low, sizeof(low));
+  __builtin_memcpy(reinterpret_cast<char*>(&v) + sizeof(low), &high, sizeof(high));
+  return v;
+}
+
+template <class Register, class V>
+UHOP_INLINE Register half(const V& v, int which) {
+  Register one;
+  __builtin_memcpy(&one, reinterpret_cast<const char*>(&v) + which * sizeof(one), sizeof(one));
+  return one;
+}
+
+UHOP_INLINE Vec<float> fma(Vec<float> a, Vec<float> b, Vec<float> c) {
+  const auto part = [&](int i) { return _mm256_fmadd_ps(half<__m256>(a, i), half<__m256>(b, i), half<__m256>(c, i)); };
+  return joined<Vec<float>>(part(0), part(1));
+}
+UHOP_INLINE Vec<double> fma(Vec<double> a, Vec<double> b, Vec<double> c) {
+  const auto part = [&](int i) {
+    return _mm256_fmadd_pd(half<__m256d>(a, i), half<__m256d>(b, i), half<__m256d>(c, i));
+  };
+  return joined<Vec<double>>(part(0), part(1));
+}
 #elif defined(__AVX2__)
 UHOP_INLINE Vec<float> fma(Vec<float> a, Vec<float> b, Vec<float> c) { return _mm256_fmadd_ps(a, b, c); }
 UHOP_INLINE Vec<double> fma(Vec<double> a, Vec<double> b, Vec<double> c) { return _mm256_fmadd_pd(a, b, c); }
