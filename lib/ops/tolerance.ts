@@ -59,6 +59,7 @@ export function isWithin(
 ): boolean {
   if (Number.isNaN(reference)) return Number.isNaN(y);
   if (y === reference) return true;
+  if (!Number.isFinite(reference)) return false;
   const bound = c * epsilon * scale + floor;
   if (Number.isFinite(y)) return Math.abs(y - reference) <= bound;
   // Rounding up from half an ulp beyond the largest number is an infinity.

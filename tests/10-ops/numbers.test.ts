@@ -143,6 +143,8 @@ describe('the tolerance checker', () => {
   it('accepts an infinity only where the exact value is beyond the largest number', () => {
     expect(isWithin(limit, Infinity, 1e39, 1e39)).toBe(true);
     expect(isWithin(limit, -Infinity, 1e39, 1e39)).toBe(false);
+    expect(isWithin(limit, Infinity, Infinity, Infinity)).toBe(true);
+    for (const y of [7, -Infinity, NaN]) expect(isWithin(limit, y, Infinity, Infinity)).toBe(false);
     expect(isWithin(limit, Infinity, 1e38, 1e38)).toBe(false);
     expect(isWithin(limit, NaN, 1e39, 1e39)).toBe(false);
     expect(isWithin(limit, 1, NaN, 1)).toBe(false);

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "../../native/cpu/panels.h"
 #include "checks.h"
 #include "memory.h"
 #include "operands.h"
@@ -19,6 +20,7 @@ struct TileCase {
   bool accumulate;
   bool finish;
   bool relu;
+  bool few;
   int bias;  // 0 none, 1 one number, 2 one a row, 3 one a column
 };
 
@@ -33,14 +35,15 @@ class TileCheck {
     const bool atEnd = seed % 4 != 3;
     const std::size_t m = std::size_t(one.m), n = std::size_t(one.n);
     const std::size_t terms = one.kc + (one.accumulate ? 1 : 0);
-    T* const a = a_.template place<T>(one.kc * v_.MR, atEnd);
-    T* const b = b_.template place<T>(one.kc * v_.NR, atEnd);
-    fill(a, one.kc * v_.MR, one.kind, Role::left, terms, random);
-    fill(b, one.kc * v_.NR, one.kind, Role::right, terms, random);
-    for (std::size_t k = 0; k < one.kc; ++k) {
-      for (std::size_t i = m; i < v_.MR; ++i) a[k * v_.MR + i] = T{};
-      for (std::size_t j = n; j < v_.NR; ++j) b[k * v_.NR + j] = T{};
-    }
+    // Each operand in panels or where a caller has it: rows of A side by side in k, rows of B without gaps.
+    const bool panelsOfA = seed % 2 == 0, panelsOfB = one.few ? false : seed / 2 % 2 == 0;
+    const std::size_t aRow = panelsOfA ? 1 : one.kc, aStep = panelsOfA ? v_.MR + kFewRows : 1;
+    const std::size_t bStep = panelsOfB ? columns_of(v_, n).lanes(0) : n;
+    const std::size_t elementsA = panelsOfA ? one.kc * aStep : m * one.kc, elementsB = one.kc * bStep;
+    T* const a = a_.template place<T>(elementsA, atEnd);
+    T* const b = b_.template place<T>(elementsB, atEnd);
+    fill(a, elementsA, one.kind, Role::left, terms, random);
+    fill(b, elementsB, one.kind, Role::right, terms, random);
     const std::size_t biases = one.bias == 2 ? m : one.bias == 3 ? n : 1;
     T* const bias = bias_.template place<T>(biases, atEnd);
     fill(bias, biases, one.kind, Role::bias, terms, random);
@@ -55,7 +58,11 @@ class TileCheck {
     }
     const std::size_t biasI = one.bias == 2, biasJ = one.bias == 3;
     const GemmTile<T> tile{.a = a,
+                           .aRow = aRow,
+                           .aStep = aStep,
                            .b = b,
+                           .bStep = bStep,
+                           .bPadded = panelsOfB,
                            .kc = one.kc,
                            .c = c,
                            .ldc = ldc,
@@ -67,7 +74,9 @@ class TileCheck {
                            .bias = one.bias == 0 ? nullptr : bias,
                            .biasI = biasI,
                            .biasJ = biasJ};
-    if (!survives([&] { v_.kernel(tile); })) return fail(one, "touched memory outside of its operands");
+    alignas(64) T sums[kFewRows * 2 * kMostLanes];
+    const auto run = [&] { one.few ? v_.fewRows(tile, sums) : v_.kernel(tile); };
+    if (!survives(run)) return fail(one, "touched memory outside of its operands");
 
     Expected expected;
     std::vector<T> got;
@@ -75,7 +84,7 @@ class TileCheck {
       for (std::size_t j = 0; j < n; ++j) {
         Dot<T> dot;
         if (one.accumulate) dot.add(before[i * n + j], 1);
-        for (std::size_t k = 0; k < one.kc; ++k) dot.add(a[k * v_.MR + i], b[k * v_.NR + j]);
+        for (std::size_t k = 0; k < one.kc; ++k) dot.add(a[i * aRow + k * aStep], b[k * bStep + j]);
         const bool withBias = one.finish && one.bias != 0;
         expected.push<T>(dot, withBias ? bias + i * biasI + j * biasJ : nullptr, one.finish && one.relu);
         got.push_back(c[i * ldc + j]);
@@ -93,7 +102,7 @@ class TileCheck {
 
  private:
   void fail(const TileCase& one, const std::string& what) {
-    report_.fail(text("tile m=%d n=%d kc=%zu %s%s%s%s bias %d: %s", one.m, one.n, one.kc, name_of(one.kind),
+    report_.fail(text("%s m=%d n=%d kc=%zu %s%s%s%s bias %d: %s", one.few ? "few rows" : "tile", one.m, one.n, one.kc, name_of(one.kind),
                       one.accumulate ? ", accumulates" : "", one.finish ? ", finishes" : "", one.relu ? ", relu" : "",
                       one.bias, what.c_str()));
   }
@@ -110,12 +119,14 @@ void check_tiles(const GemmVariant<T>& v, Effort effort, Report& report) {
   TileCheck<T> check(v, report);
   std::size_t turn = 0;
   const std::size_t depths[] = {0, 1, 2, 3, 4, 7, 33};
-  for (int m = 1; m <= int(v.MR); ++m) {
-    for (int n = 1; n <= int(v.NR); ++n) {
+  const int most = int(columns_of(v, 2 * v.NR).most_lanes(1));
+  for (int m = 1; m <= std::max(int(v.MR), kFewRows); ++m) {
+    for (int n = 1; n <= most; ++n) {
       for (const std::size_t kc : depths) {
         ++turn;
         if (effort == Effort::brief && turn % 3 != 0) continue;
         Random random(turn);
+        const bool few = m > int(v.MR) || (m <= kFewRows && random.one_in(3));
         check.run({.m = m,
                    .n = n,
                    .kc = kc,
@@ -123,6 +134,7 @@ void check_tiles(const GemmVariant<T>& v, Effort effort, Report& report) {
                    .accumulate = random.one_in(2),
                    .finish = random.one_in(2),
                    .relu = random.one_in(2),
+                   .few = few,
                    .bias = int(random.between(0, 3))});
         if (report.failed()) return;
       }

@@ -127,7 +127,7 @@ const WrongGemm kGemms[] = {
 
 void multiply_and_read_on(const Tile& t) {
   multiply(t);
-  [[maybe_unused]] const volatile float behind = t.a[t.kc * right<GemmVariant<float>>().MR];
+  [[maybe_unused]] const volatile float behind = t.a[std::size_t(t.m - 1) * t.aRow + t.kc * t.aStep];
 }
 
 /** Within tolerance, and another number in half of the calls, at random; exact where that is asked for. */
