@@ -16,7 +16,7 @@ export interface Options {
 }
 
 const LIMITS: Readonly<Record<'quick' | 'full', Limits>> = {
-  quick: { ...QUICK, flops: 2 ** 31, cases: 6, patience: 0.02 },
+  quick: { ...QUICK, flops: 2 ** 31, cases: 6, patience: 0.05 },
   full: { ...FULL, flops: Infinity, cases: Infinity, patience: 2 },
 };
 

@@ -8,7 +8,7 @@ import { local } from './local.ts';
 
 /** Weights prepared ahead; not every version of the package has it. */
 type Prepack = (weights: uhop.Tensor, options?: object) => uhop.Tensor;
-const { prepack } = uhop as { readonly prepack?: Prepack };
+const { prepack } = uhop as unknown as { readonly prepack?: Prepack };
 
 export async function ours(threads: number): Promise<Team | Absent> {
   const { version } = createRequire(import.meta.url)(inPackage('package.json')) as { version: string };
