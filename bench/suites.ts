@@ -52,7 +52,7 @@ export function suites(threads: number): readonly Suite[] {
     {
       name: 'prepack',
       title: 'weights prepared ahead; ONNX Runtime has them as constants, oneDNN in its own form',
-      teams: ['uhop', 'onnxruntime', 'onednn', 'openblas', 'fma'],
+      teams: ['uhop', 'onnxruntime', 'onednn', 'openblas', 'fma', 'read'],
       skipped: noPrepack,
     },
     {

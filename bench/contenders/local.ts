@@ -23,10 +23,12 @@ const LONG_SECONDS = 0.1;
 
 /**
  * V8 compiles what is called often in steps, on a thread of its own; before, a call of microseconds takes ten times as
- * long. Code is shared by the cases of a contender, so that once for each kind of call is enough.
+ * long. Code is shared by the cases of a contender: so many calls of a kind, over all of them, or so long for one case.
  */
+const COMPILED_CALLS = 20_000;
 const COMPILE_SECONDS = 0.5;
-const compiled = new Set<string>();
+const SHORT_SECONDS = 2e-4;
+const callsOf = new Map<string, number>();
 
 /**
  * Short calls are made in batches that take so long. Benchmark writes the loop around what it times anew for every
@@ -49,8 +51,10 @@ export function local(one: Local): Contender {
   const bench = benchmark(name, calls, one.async ?? false);
   const turn = async ({ warm, timed }: Turn): Promise<number> => {
     if (last < LONG_SECONDS) {
-      await repeat(calls, compiled.has(kind) ? warm : COMPILE_SECONDS);
-      compiled.add(kind);
+      const made = callsOf.get(kind) ?? 0;
+      const cold = last < SHORT_SECONDS && made < COMPILED_CALLS;
+      const batches = await repeat(calls, cold ? COMPILE_SECONDS : warm);
+      callsOf.set(kind, made + batches * batch);
     }
     last = (await bench(timed)) / batch;
     batch = Math.max(1, Math.round(BATCH_SECONDS / last));
@@ -64,10 +68,15 @@ export function local(one: Local): Contender {
   return { name, role, note, threads, sample, turn, close: async () => void (await one.close?.()) };
 }
 
-async function repeat(calls: () => unknown, seconds: number): Promise<void> {
+/** @returns how often. */
+async function repeat(calls: () => unknown, seconds: number): Promise<number> {
   const end = performance.now() + seconds * 1e3;
-  do await calls();
-  while (performance.now() < end);
+  let count = 0;
+  do {
+    await calls();
+    count += 1;
+  } while (performance.now() < end);
+  return count;
 }
 
 /** One sample of at least so many seconds: seconds of one execution of `fn`. */
