@@ -16,8 +16,8 @@ export interface Options {
 }
 
 const LIMITS: Readonly<Record<'quick' | 'full', Limits>> = {
-  quick: { ...QUICK, flops: 2 ** 31, cases: 6, patience: 0.05 },
-  full: { ...FULL, flops: Infinity, cases: Infinity, patience: 2 },
+  quick: { ...QUICK, flops: 2 ** 31, cases: 6, patience: 0.1 },
+  full: { ...FULL, flops: Infinity, cases: Infinity, patience: 1 },
 };
 
 /** What is asked for cannot be done as it is put; the message is for whoever put it. */
