@@ -22,13 +22,11 @@ export interface Local {
 const LONG_SECONDS = 0.1;
 
 /**
- * V8 compiles what is called often in steps, on a thread of its own; before, a call of microseconds takes ten times as
- * long. Code is shared by the cases of a contender: so many calls of a kind, over all of them, or so long for one case.
+ * V8 compiles what is called often in steps, on a thread of its own, and takes some of it back when other ops come by;
+ * before, a call of microseconds takes ten times as long. Short calls are made for so long before the first round.
  */
-const COMPILED_CALLS = 20_000;
-const COMPILE_SECONDS = 0.5;
+const COMPILE_SECONDS = 0.4;
 const SHORT_SECONDS = 2e-4;
-const callsOf = new Map<string, number>();
 
 /**
  * Short calls are made in batches that take so long. Benchmark writes the loop around what it times anew for every
@@ -38,9 +36,9 @@ const BATCH_SECONDS = 1e-3;
 
 export function local(one: Local): Contender {
   const { name, role, note, threads } = one;
-  const kind = `${name} ${note} ${one.async}`;
   let batch = 1;
   let last = LONG_SECONDS;
+  let compiled = false;
   const calls = one.async
     ? async (): Promise<void> => {
         for (let call = 0; call < batch; call++) await one.call();
@@ -50,12 +48,9 @@ export function local(one: Local): Contender {
       };
   const bench = benchmark(name, calls, one.async ?? false);
   const turn = async ({ warm, timed }: Turn): Promise<number> => {
-    if (last < LONG_SECONDS) {
-      const made = callsOf.get(kind) ?? 0;
-      const cold = last < SHORT_SECONDS && made < COMPILED_CALLS;
-      const batches = await repeat(calls, cold ? COMPILE_SECONDS : warm);
-      callsOf.set(kind, made + batches * batch);
-    }
+    const cold = last < SHORT_SECONDS && !compiled;
+    if (last < LONG_SECONDS) await repeat(calls, cold ? COMPILE_SECONDS : warm);
+    compiled ||= cold;
     last = (await bench(timed)) / batch;
     batch = Math.max(1, Math.round(BATCH_SECONDS / last));
     return last;
@@ -68,15 +63,10 @@ export function local(one: Local): Contender {
   return { name, role, note, threads, sample, turn, close: async () => void (await one.close?.()) };
 }
 
-/** @returns how often. */
-async function repeat(calls: () => unknown, seconds: number): Promise<number> {
+async function repeat(calls: () => unknown, seconds: number): Promise<void> {
   const end = performance.now() + seconds * 1e3;
-  let count = 0;
-  do {
-    await calls();
-    count += 1;
-  } while (performance.now() < end);
-  return count;
+  do await calls();
+  while (performance.now() < end);
 }
 
 /** One sample of at least so many seconds: seconds of one execution of `fn`. */
