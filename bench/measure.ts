@@ -1,58 +1,54 @@
 /**
- * Contenders measured turn by turn, so that a busy machine slows them alike. Before each turn there is a pause, in which
- * the threads of the one before stop spinning for more work and leave the processors, and some calls that are not timed,
- * in which caches, clock and sleeping threads come back.
+ * Contenders measured turn by turn, A B A B …, so that a busy machine slows them alike, each round beginning with
+ * another one. After a turn of several threads there is a pause, in which they stop spinning for more work and leave
+ * the processors; before a turn come some calls that are not timed, in which caches, clock and sleeping threads come
+ * back.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Contender, Turn } from './contenders/contender.ts';
 
-const PAUSE_MS = 40;
-const WARM_MS = 10;
-const TURN_MS = 25;
-
-export interface Contender {
-  readonly name: string;
-  run(): Promise<unknown> | void;
+export interface Pace extends Turn {
+  /** Seconds. */
+  readonly pause: number;
+  readonly rounds: number;
 }
 
-export interface Timing {
-  readonly name: string;
-  /** Milliseconds. */
-  readonly median: number;
-  /** Half the distance between the quartiles over the median. */
-  readonly spread: number;
+export const FULL: Pace = { pause: 0.04, warm: 0.01, timed: 0.025, rounds: 11 };
+export const QUICK: Pace = { pause: 0.03, warm: 0.004, timed: 0.01, rounds: 3 };
+
+/** The seconds of a call, round by round. */
+export interface Times {
+  readonly contender: Contender;
+  readonly seconds: readonly number[];
 }
 
-/** A B A B …: `rounds` timed turns each after two that are not counted; a short call is repeated within its turn. */
-export async function interleave(contenders: readonly Contender[], rounds: number): Promise<readonly Timing[]> {
-  const repeats: number[] = [];
+/** Floors are many times slower: where their calls are long, three rounds show that as well. */
+const FEW_ROUNDS = 3;
+const LONG_SECONDS = 0.05;
+
+export async function interleave(contenders: readonly Contender[], pace: Pace): Promise<readonly Times[]> {
+  const taking: { contender: Contender; rounds: number; seconds: number[] }[] = [];
   for (const contender of contenders) {
-    await turn(contender, 1);
-    repeats.push(Math.max(1, Math.ceil(TURN_MS / (await turn(contender, 1)))));
+    const seconds = await calibrate(contender, pace);
+    const few = contender.role === 'floor' && seconds > LONG_SECONDS;
+    taking.push({ contender, rounds: few ? Math.min(FEW_ROUNDS, pace.rounds) : pace.rounds, seconds: [] });
   }
-  const times = contenders.map((): number[] => []);
-  for (let round = 0; round < rounds; round++) {
-    for (const [at, contender] of contenders.entries()) times[at]!.push(await turn(contender, repeats[at]!));
+  let before = contenders.at(-1);
+  for (let round = 0; round < pace.rounds; round++) {
+    for (const at of taking.keys()) {
+      const one = taking[(at + round) % taking.length]!;
+      if (round >= one.rounds) continue;
+      if (before && before.threads > 1) await sleep(pace.pause * 1e3);
+      one.seconds.push(await one.contender.turn(pace));
+      before = one.contender;
+    }
   }
-  return contenders.map(({ name }, at) => ({ name, ...summary(times[at]!) }));
+  return taking;
 }
 
-async function turn(contender: Contender, repeats: number): Promise<number> {
-  await sleep(PAUSE_MS);
-  const warm = performance.now() + WARM_MS;
-  do await contender.run();
-  while (performance.now() < warm);
-  const start = performance.now();
-  for (let repeat = 0; repeat < repeats; repeat++) await contender.run();
-  return (performance.now() - start) / repeats;
-}
-
-function summary(times: readonly number[]): { median: number; spread: number } {
-  const sorted = times.toSorted((left, right) => left - right);
-  const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]!;
-  return { median: at(0.5), spread: (at(0.75) - at(0.25)) / 2 / at(0.5) };
-}
-
-/** Numbers in [-0.5, 0.5). */
-export function random(length: number): Float32Array {
-  return Float32Array.from({ length }, () => Math.random() - 0.5);
+/** Turns that do not count: one call, and where that was short so many that the next turns are long enough. */
+async function calibrate(contender: Contender, { pause, warm, timed }: Pace): Promise<number> {
+  const seconds = await contender.turn({ warm: 0, timed: 1e-6 });
+  await sleep(pause * 1e3);
+  return seconds > LONG_SECONDS ? seconds : contender.turn({ warm, timed });
 }
