@@ -6,6 +6,13 @@
 
 namespace uhop {
 
+struct F16Bits {
+  std::uint16_t bits;
+};
+struct Bf16Bits {
+  std::uint16_t bits;
+};
+
 /**
  * One tile of C = A·B from packed panels, m ≤ MR rows and n ≤ NR columns:
  *   s[i][j] = Σ_{k<kc} a[k·MR + i] · b[k·NR + j], k ascending
@@ -38,43 +45,72 @@ template <class T>
 using ReluKernel = void (*)(const T* x, T* y, std::size_t n);
 
 /**
- * One row of a depthwise convolution:
- *   out[q] = act(bias + Σ_{kh,kw} w[kh,kw] · x[kh, q·stride + kw·dilation - padLeft])
- * `rows[kh]` is null where the tap's row lies in the padding, which counts as zeros.
- * planar (nchw): q runs over OW pixels of one channel.
- * interleaved (nhwc): `lanes` channels side by side at every pixel, pixels `pitch` elements apart in x and `outPitch` in
- * out, taps `tapPitch` apart in w.
+ * Output rows [first, first + count) of a depthwise convolution:
+ *   out[p, q] = act(bias + Σ_{kh,kw} w[kh,kw] · x[p·strideH + kh·dilationH - padTop, q·strideW + kw·dilationW - padLeft])
+ * where x outside H×W counts as zeros. planar (nchw): one plane of x and of out. interleaved (nhwc): one image, `lanes`
+ * channels side by side at every pixel and every tap.
  */
 template <class T>
-struct DepthwiseRow {
-  const T* const* rows;
+struct DepthwiseRows {
+  const T* x;
   const T* w;
   const T* bias;
   T* out;
+  std::ptrdiff_t H;
   std::ptrdiff_t W;
   std::ptrdiff_t OW;
-  int KH;
-  int KW;
-  std::ptrdiff_t stride;
-  std::ptrdiff_t dilation;
+  std::ptrdiff_t KH;
+  std::ptrdiff_t KW;
+  std::ptrdiff_t strideH;
+  std::ptrdiff_t strideW;
+  std::ptrdiff_t dilationH;
+  std::ptrdiff_t dilationW;
+  std::ptrdiff_t padTop;
   std::ptrdiff_t padLeft;
   bool relu;
   bool interleaved;
   std::ptrdiff_t lanes;
-  std::ptrdiff_t pitch;
-  std::ptrdiff_t outPitch;
-  std::ptrdiff_t tapPitch;
+  std::ptrdiff_t first;
+  std::ptrdiff_t count;
 };
 
 template <class T>
-using DepthwiseKernel = void (*)(const DepthwiseRow<T>&);
+using DepthwiseKernel = void (*)(const DepthwiseRows<T>&);
 
-struct F16Bits {
-  std::uint16_t bits;
+
+/** Output pixels side by side in a panel and in a row, and the input position of the first under the tap (0, 0). */
+struct ImageRun {
+  std::ptrdiff_t ih;
+  std::ptrdiff_t iw;
+  std::ptrdiff_t n;
 };
-struct Bf16Bits {
-  std::uint16_t bits;
+
+/**
+ * A panel of a planar image, `width` pixels for each of `kc` taps in the order c, kh, kw, from tap (kh, kw) of the plane
+ * at `x` on. The runs fill the panel from the left; the rest of it, and what lies outside the image, is zero.
+ */
+template <class T>
+struct ImagePanel {
+  const T* x;
+  std::ptrdiff_t H;
+  std::ptrdiff_t W;
+  std::ptrdiff_t KH;
+  std::ptrdiff_t KW;
+  std::ptrdiff_t stride;
+  std::ptrdiff_t dilationH;
+  std::ptrdiff_t dilationW;
+  const ImageRun* runs;
+  int runCount;
+  std::ptrdiff_t kh;
+  std::ptrdiff_t kw;
+  std::size_t kc;
+  std::ptrdiff_t width;
+  T* to;
 };
+
+/** T is float, double, or the bits of f16 and bf16. */
+template <class T>
+using ImageKernel = void (*)(const ImagePanel<T>&);
 
 /** y[i] = x[i] for i < n, exact. x may be the second half of the memory of y. T is F16Bits or Bf16Bits. */
 template <class T>

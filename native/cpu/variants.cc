@@ -3,23 +3,27 @@
 namespace uhop {
 
 #define UHOP_GEMM(dtype, T, isa, MR, NR, KC) void dtype##_gemm__##isa##_##MR##x##NR(const GemmTile<T>&);
+#define UHOP_IMAGE(dtype, T, isa) void dtype##_image__##isa(const ImagePanel<T>&);
 #define UHOP_HALF(dtype, T, isa)                            \
   void dtype##_widen__##isa(const T*, float*, std::size_t); \
   void dtype##_narrow__##isa(const float*, T*, std::size_t);
-#define UHOP_DEPTHWISE(dtype, T, isa) void dtype##_depthwise__##isa(const DepthwiseRow<T>&);
+#define UHOP_DEPTHWISE(dtype, T, isa) void dtype##_depthwise__##isa(const DepthwiseRows<T>&);
 #define UHOP_RELU(dtype, T, isa) void dtype##_relu__##isa(const T*, T*, std::size_t);
 #include "../../kernels/cpu/variants.inc"
 
 const std::vector<Variant>& variants() {
 #define UHOP_GEMM(dtype, T, isa, MR, NR, KC)                                     \
   Variant{#dtype "_gemm__" #isa "_" #MR "x" #NR, "gemm", DType::dtype, Isa::isa, \
-          GemmVariant<T>{dtype##_gemm__##isa##_##MR##x##NR, MR, NR, KC}},
+          GemmVariant<T>{dtype##_gemm__##isa##_##MR##x##NR, MR, NR, KC, dtype##_image__##isa}},
 #define UHOP_HALF(dtype, T, isa)                                                                           \
   Variant{#dtype "_widen__" #isa, "widen", DType::dtype, Isa::isa, WidenKernel<T>(&dtype##_widen__##isa)}, \
       Variant{#dtype "_narrow__" #isa, "narrow", DType::dtype, Isa::isa, NarrowKernel<T>(&dtype##_narrow__##isa)},
 #define UHOP_HALF_GEMM(dtype, T, isa, MR, NR, KC)                                \
   Variant{#dtype "_gemm__" #isa "_" #MR "x" #NR, "gemm", DType::dtype, Isa::isa, \
-          GemmVariant<T>{{f32_gemm__##isa##_##MR##x##NR, MR, NR, KC}, dtype##_widen__##isa, dtype##_narrow__##isa}},
+          GemmVariant<T>{{f32_gemm__##isa##_##MR##x##NR, MR, NR, KC, f32_image__##isa},     \
+                         dtype##_widen__##isa,                                             \
+                         dtype##_narrow__##isa,                                            \
+                         dtype##_image__##isa}},
 #define UHOP_DEPTHWISE(dtype, T, isa) \
   Variant{#dtype "_depthwise__" #isa, "depthwise", DType::dtype, Isa::isa, &dtype##_depthwise__##isa},
 #define UHOP_HALF_DEPTHWISE(dtype, T, isa)                                 \

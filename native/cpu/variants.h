@@ -25,6 +25,7 @@ struct GemmVariant {
   std::size_t MR;
   std::size_t NR;
   std::size_t KC;
+  ImageKernel<T> image;
 };
 
 /** The f32 kernel, on panels that are widened and with a result that is narrowed. */
@@ -32,6 +33,7 @@ template <Half T>
 struct GemmVariant<T> : GemmVariant<float> {
   WidenKernel<T> widen;
   NarrowKernel<T> narrow;
+  ImageKernel<T> image;
 };
 
 /** The f32 kernel, on operands that are widened and with a result that is narrowed. */

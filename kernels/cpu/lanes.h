@@ -1,0 +1,112 @@
+#pragma once
+#include "simd.h"
+
+// Vectors at the edges of an image, and between neighbours in a row and neighbours in a vector.
+
+namespace uhop::UHOP_ISA {
+
+/** Bit i: input column q + i is inside [0, W), of `reach` columns, at most 64. */
+UHOP_INLINE std::uint64_t columns_inside(std::ptrdiff_t q, std::ptrdiff_t W, int reach) {
+  const std::ptrdiff_t lo = q < 0 ? -q : 0, hi = W - q < reach ? W - q : reach;
+  return lo < hi ? ~std::uint64_t(0) >> (64 - (hi - lo)) << lo : 0;
+}
+
+/** The elements whose bits are set, the rest zero; touches no memory of those. */
+template <class T>
+UHOP_INLINE Vec<T> load_bits(const T* p, std::uint64_t bits) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == 2) {
+    return (Vec<T>)_mm512_maskz_loadu_epi16(__mmask32(bits), p);
+  } else if constexpr (sizeof(T) == 4) {
+    return (Vec<T>)_mm512_maskz_loadu_ps(__mmask16(bits), p);
+  } else {
+    return (Vec<T>)_mm512_maskz_loadu_pd(__mmask8(bits), p);
+  }
+#else
+  constexpr std::uint64_t all = (std::uint64_t(1) << Simd<T>::width) - 1;
+  if ((bits & all) == all) return load(p);
+#if defined(__AVX2__)
+  if constexpr (sizeof(T) == 4) {
+    const Vec<std::int32_t> lane = {1, 2, 4, 8, 16, 32, 64, 128};
+    return (Vec<T>)_mm256_maskload_epi32(reinterpret_cast<const int*>(p), __m256i((lane & int(bits)) != 0));
+  } else if constexpr (sizeof(T) == 8) {
+    const Vec<std::int64_t> lane = {1, 2, 4, 8};
+    return (Vec<T>)_mm256_maskload_epi64(reinterpret_cast<const long long*>(p),
+                                         __m256i((lane & std::int64_t(bits)) != 0));
+  }
+#endif
+  Vec<T> v{};
+  for (int i = 0; i < Simd<T>::width; ++i) {
+    if (bits >> i & 1) v[i] = p[i];
+  }
+  return v;
+#endif
+}
+
+/** The first n elements, 0 ≤ n ≤ width, the rest zero; touches no memory beyond them. */
+template <class T>
+UHOP_INLINE Vec<T> load_some(const T* p, int n) {
+  return n == Simd<T>::width ? load(p) : load_bits(p, (std::uint64_t(1) << n) - 1);
+}
+
+/** The first n elements, 0 ≤ n; the whole vector from its width on. */
+template <class T>
+UHOP_INLINE void store_most(T* p, Vec<T> v, std::ptrdiff_t n) {
+  if (n >= Simd<T>::width) return store(p, v);
+#if defined(__AVX512F__)
+  const std::uint32_t mask = (std::uint32_t(1) << n) - 1;
+  if constexpr (sizeof(T) == 2) {
+    _mm512_mask_storeu_epi16(p, mask, __m512i(v));
+  } else if constexpr (sizeof(T) == 4) {
+    _mm512_mask_storeu_ps(p, __mmask16(mask), __m512(v));
+  } else {
+    _mm512_mask_storeu_pd(p, __mmask8(mask), __m512d(v));
+  }
+#else
+#if defined(__AVX2__)
+  if constexpr (sizeof(T) == 4) {
+    const Vec<std::int32_t> lane = {0, 1, 2, 3, 4, 5, 6, 7};
+    return _mm256_maskstore_epi32(reinterpret_cast<int*>(p), __m256i(lane < int(n)), __m256i(v));
+  } else if constexpr (sizeof(T) == 8) {
+    const Vec<std::int64_t> lane = {0, 1, 2, 3};
+    return _mm256_maskstore_epi64(reinterpret_cast<long long*>(p), __m256i(lane < std::int64_t(n)), __m256i(v));
+  }
+#endif
+  for (int i = 0; i < n; ++i) p[i] = v[i];
+#endif
+}
+
+template <int... I>
+struct Indices {
+  /** Every second element of a and b side by side, from element FIRST on. */
+  template <int FIRST, class V>
+  UHOP_INLINE V every_second(V a, V b) {
+    return __builtin_shufflevector(a, b, (2 * I + FIRST)...);
+  }
+  /** a0 b0 a1 b1 …, from element FIRST of both on. */
+  template <int FIRST, class V>
+  UHOP_INLINE V zip(V a, V b) {
+    return __builtin_shufflevector(a, b, (I % 2 * int(sizeof...(I)) + I / 2 + FIRST)...);
+  }
+};
+
+template <int N, int... I>
+struct CountTo : CountTo<N - 1, N - 1, I...> {};
+template <int... I>
+struct CountTo<0, I...> {
+  using type = Indices<I...>;
+};
+
+template <class T>
+using Lanes = typename CountTo<Simd<T>::width>::type;
+
+template <class T>
+UHOP_INLINE Vec<T> even(Vec<T> a, Vec<T> b) {
+  return Lanes<T>::template every_second<0>(a, b);
+}
+template <class T>
+UHOP_INLINE Vec<T> odd(Vec<T> a, Vec<T> b) {
+  return Lanes<T>::template every_second<1>(a, b);
+}
+
+}  // namespace uhop::UHOP_ISA
