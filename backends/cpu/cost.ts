@@ -14,7 +14,7 @@ const CALL_SECONDS = 1.2e-6;
 /** Multiply-adds below which another thread is not worth its wake-up; as in native/cpu/gemm_batch.h. */
 const WORTH_OF_THREAD = 2 ** 20;
 
-export type Kernel = 'gemm' | 'conv' | 'depthwise' | 'relu';
+export type Kernel = 'gemm' | 'conv' | 'depthwise' | 'winograd' | 'winograd4' | 'relu';
 
 export interface Work {
   readonly macs: number;

@@ -46,7 +46,8 @@ using ReluKernel = void (*)(const T* x, T* y, std::size_t n);
 
 /**
  * Output rows [first, first + count) of a depthwise convolution:
- *   out[p, q] = act(bias + Σ_{kh,kw} w[kh,kw] · x[p·strideH + kh·dilationH - padTop, q·strideW + kw·dilationW - padLeft])
+ *   out[p, q] = act(bias + Σ_{kh,kw} w[kh,kw] · x[ih, iw])
+ *   ih = p·strideH + kh·dilationH - padTop, iw = q·strideW + kw·dilationW - padLeft
  * where x outside H×W counts as zeros. planar (nchw): one plane of x and of out. interleaved (nhwc): one image, `lanes`
  * channels side by side at every pixel and every tap.
  */
@@ -86,8 +87,8 @@ struct ImageRun {
 };
 
 /**
- * A panel of a planar image, `width` pixels for each of `kc` taps in the order c, kh, kw, from tap (kh, kw) of the plane
- * at `x` on. The runs fill the panel from the left; the rest of it, and what lies outside the image, is zero.
+ * A panel of a planar image, `width` pixels for each of `kc` taps in the order c, kh, kw, from tap (kh, kw) of the
+ * plane at `x` on. The runs fill the panel from the left; the rest of it, and what lies outside the image, is zero.
  */
 template <class T>
 struct ImagePanel {
@@ -111,6 +112,95 @@ struct ImagePanel {
 /** T is float, double, or the bits of f16 and bf16. */
 template <class T>
 using ImageKernel = void (*)(const ImagePanel<T>&);
+
+/**
+ * Neighbouring m×m output tiles of one image, side by side in a block of tiles: the first at output pixel (oh, ow) and at
+ * place `at` of the block. `x` and `out` are where the image begins in the input and in the output.
+ */
+struct WinogradRun {
+  std::ptrdiff_t x;
+  std::ptrdiff_t out;
+  std::ptrdiff_t oh;
+  std::ptrdiff_t ow;
+  std::ptrdiff_t at;
+  std::ptrdiff_t n;
+};
+
+/**
+ * Filters to panels: for each of the (m+2)² positions, `stride` elements apart in `to`, panels of `width` filters
+ *   to[(o / width)·C·width + c·width + o % width] = (G g Gᵀ) at the position, g the 3×3 taps of filter o and channel c
+ * for the filters o < count and zeros beyond, up to a multiple of `width`. Element (o, c, tap) lies at
+ * w[o·strideO + c·strideC + tap·strideTap]; strideO or strideTap is 1.
+ */
+template <class T>
+struct WinogradFilters {
+  const T* w;
+  std::ptrdiff_t strideO;
+  std::ptrdiff_t strideC;
+  std::ptrdiff_t strideTap;
+  std::ptrdiff_t C;
+  std::ptrdiff_t count;
+  std::ptrdiff_t width;
+  T* to;
+  std::ptrdiff_t stride;
+};
+
+/**
+ * Tiles of the input to panels: for each position, panels of `width` tiles
+ *   to[(t / width)·C·width + c·width + t % width] = (Bᵀ d B) at the position, d the (m+2)² inputs under tile t, channel c
+ * planar: `x` is a plane, the next channel's H·W further; a run lies in one panel.
+ * interleaved: `pitch` channels at every pixel; a run is one tile, and places follow each other without a gap.
+ */
+template <class T>
+struct WinogradInput {
+  const T* x;
+  std::ptrdiff_t H;
+  std::ptrdiff_t W;
+  std::ptrdiff_t C;
+  std::ptrdiff_t padTop;
+  std::ptrdiff_t padLeft;
+  bool interleaved;
+  std::ptrdiff_t pitch;
+  const WinogradRun* runs;
+  int runCount;
+  std::ptrdiff_t width;
+  T* to;
+  std::ptrdiff_t stride;
+};
+
+/**
+ * Output tiles from their products: out = act(Aᵀ M A + bias).
+ * planar: one filter; the products of tile t lie at m[position·stride + t], the plane at `out`.
+ * interleaved: one tile per run and `count` ≤ 64 filters; those of filter o at m[position·stride + t·pitch + o], pixels
+ * `outPitch` apart in `out`.
+ * bad[i] gets a bit for each of run i's tiles (planar, at most 64) or filters (interleaved) that has an output that is not
+ * finite; the answer is whether there is one. Up to a vector beyond the products is read.
+ */
+template <class T>
+struct WinogradOutput {
+  const T* m;
+  std::ptrdiff_t stride;
+  std::ptrdiff_t pitch;
+  T* out;
+  std::ptrdiff_t OH;
+  std::ptrdiff_t OW;
+  std::ptrdiff_t outPitch;
+  const T* bias;
+  bool relu;
+  bool interleaved;
+  std::ptrdiff_t count;
+  const WinogradRun* runs;
+  int runCount;
+  std::uint64_t* bad;
+};
+
+/** Winograd's minimal filtering F(m×m, 3×3): its three transforms. */
+template <class T>
+struct WinogradKernels {
+  void (*filters)(const WinogradFilters<T>&);
+  void (*input)(const WinogradInput<T>&);
+  bool (*output)(const WinogradOutput<T>&);
+};
 
 /** y[i] = x[i] for i < n, exact. x may be the second half of the memory of y. T is F16Bits or Bf16Bits. */
 template <class T>

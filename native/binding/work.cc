@@ -6,6 +6,7 @@
 #include "../cpu/conv.h"
 #include "../cpu/elementwise.h"
 #include "../cpu/matmul.h"
+#include "../cpu/winograd.h"
 #include "../probe/isa.h"
 
 namespace uhop {
@@ -124,6 +125,15 @@ Work bind_depthwise(const Kernel& kernel, napi_env env, const napi_value* at, Sh
   return [kernel, call, data](const Crew& crew) { return depthwise2d(kernel, call, data, crew); };
 }
 
+template <class T>
+Work bind_winograd(const WinogradVariant<T>& v, napi_env env, const napi_value* at, Shape& shape, Op op) {
+  if (op != kConv2d) refuse_variant();
+  const ConvCall call = read_conv(shape);
+  if (!call.winograd()) refuse_variant();
+  const auto data = operands<T>(env, at, call.needX(), call.needW(), call.bias ? call.O : 0, call.needOut());
+  return [&v, call, data](const Crew& crew) { return winograd2d(v, call, data, crew); };
+}
+
 template <class X, class Y>
 Work bind_elementwise(void (*kernel)(const X*, Y*, std::size_t), napi_env env, const napi_value* at, Shape& shape,
                       Op op) {
@@ -151,6 +161,10 @@ struct Binder {
   template <class T>
   Work operator()(const HalfDepthwise<T>& v) const {
     return bind_depthwise<T>(v, env, at, shape, op);
+  }
+  template <class T>
+  Work operator()(const WinogradVariant<T>& v) const {
+    return bind_winograd(v, env, at, shape, op);
   }
   template <class X, class Y>
   Work operator()(void (*const& kernel)(const X*, Y*, std::size_t)) const {

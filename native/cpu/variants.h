@@ -44,10 +44,22 @@ struct HalfDepthwise {
   NarrowKernel<T> narrow;
 };
 
+/** F(m×m, 3×3) with the products of its positions by the gemm kernel. */
+template <class T>
+struct WinogradVariant {
+  std::size_t m;
+  WinogradKernels<T> transforms;
+  GemmKernel<T> kernel;
+  std::size_t MR;
+  std::size_t NR;
+  std::size_t KC;
+};
+
 using AnyKernel =
     std::variant<GemmVariant<float>, GemmVariant<double>, GemmVariant<F16Bits>, GemmVariant<Bf16Bits>,
                  WidenKernel<F16Bits>, WidenKernel<Bf16Bits>, NarrowKernel<F16Bits>, NarrowKernel<Bf16Bits>,
                  DepthwiseKernel<float>, DepthwiseKernel<double>, HalfDepthwise<F16Bits>, HalfDepthwise<Bf16Bits>,
+                 WinogradVariant<float>, WinogradVariant<double>,
                  ReluKernel<float>, ReluKernel<double>, ReluKernel<F16Bits>, ReluKernel<Bf16Bits>>;
 
 /** One line of variants.inc that this build contains. */
