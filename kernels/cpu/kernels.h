@@ -114,8 +114,8 @@ template <class T>
 using ImageKernel = void (*)(const ImagePanel<T>&);
 
 /**
- * Neighbouring m×m output tiles of one image, side by side in a block of tiles: the first at output pixel (oh, ow) and at
- * place `at` of the block. `x` and `out` are where the image begins in the input and in the output.
+ * Neighbouring m×m output tiles of one image, side by side in a block of tiles: the first at output pixel (oh, ow) and
+ * at place `at` of the block. `x` and `out` are where the image begins in the input and in the output.
  */
 struct WinogradRun {
   std::ptrdiff_t x;
@@ -147,7 +147,7 @@ struct WinogradFilters {
 
 /**
  * Tiles of the input to panels: for each position, panels of `width` tiles
- *   to[(t / width)·C·width + c·width + t % width] = (Bᵀ d B) at the position, d the (m+2)² inputs under tile t, channel c
+ *   to[(t / width)·C·width + c·width + t % width] = (Bᵀ d B) at the position, d the (m+2)² inputs of c under tile t
  * planar: `x` is a plane, the next channel's H·W further; a run lies in one panel.
  * interleaved: `pitch` channels at every pixel; a run is one tile, and places follow each other without a gap.
  */
@@ -173,8 +173,8 @@ struct WinogradInput {
  * planar: one filter; the products of tile t lie at m[position·stride + t], the plane at `out`.
  * interleaved: one tile per run and `count` ≤ 64 filters; those of filter o at m[position·stride + t·pitch + o], pixels
  * `outPitch` apart in `out`.
- * bad[i] gets a bit for each of run i's tiles (planar, at most 64) or filters (interleaved) that has an output that is not
- * finite; the answer is whether there is one. Up to a vector beyond the products is read.
+ * bad[i] gets a bit for each of run i's tiles (planar, at most 64) or filters (interleaved) that has an output that is
+ * not finite; the answer is whether there is one. Up to a vector beyond the products is read.
  */
 template <class T>
 struct WinogradOutput {

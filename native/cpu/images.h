@@ -35,7 +35,6 @@ class InterleavedImage final : public PanelSource<T> {
  private:
   void pack_panel(std::size_t first, std::size_t count, std::size_t k0, std::size_t kc, std::size_t width,
                   T* dst) const;
-  const T* pixel(std::size_t index, std::size_t kh, std::size_t kw, std::size_t c) const;
 
   const T* x_;
   const ConvCall& call_;

@@ -100,10 +100,16 @@ void transform_filters(const WinogradVariant<T>& v, const ConvCall& call, const 
 template <class T>
 class Task {
  public:
-  Task(const WinogradVariant<T>& v, const ConvCall& call, const Operands<T>& data, const Plan<T>& plan, const T* filters,
-       T* scratch)
-      : v_(v), call_(call), data_(data), plan_(plan), u_(filters), inputs_(scratch),
-        products_(scratch + plan.positions * plan.strideV), own_(products_ + plan.positions * plan.strideM) {}
+  Task(const WinogradVariant<T>& v, const ConvCall& call, const Operands<T>& data, const Plan<T>& plan,
+       const T* filters, T* scratch)
+      : v_(v),
+        call_(call),
+        data_(data),
+        plan_(plan),
+        u_(filters),
+        inputs_(scratch),
+        products_(scratch + plan.positions * plan.strideV),
+        own_(products_ + plan.positions * plan.strideM) {}
 
   void run(std::size_t task) {
     const std::size_t split = task % plan_.splits, block = task / plan_.splits % plan_.blocks;
@@ -240,17 +246,17 @@ class Task {
   }
 
   T direct_sum(Offset image, std::size_t oh, std::size_t ow, std::size_t o) const {
-    const std::size_t plane = call_.H * call_.W;
+    const bool planar = !call_.interleaved;
+    const T* const x = data_.x + image;
     T sum = 0;
     for (std::size_t c = 0; c < plan_.C; ++c) {
+      const std::size_t channel = group_ * plan_.C + c;
       for (std::size_t tap = 0; tap < 9; ++tap) {
-        const Offset ih = Offset(oh + tap / 3) - Offset(call_.padTop), iw = Offset(ow + tap % 3) - Offset(call_.padLeft);
-        const bool inside = ih >= 0 && ih < Offset(call_.H) && iw >= 0 && iw < Offset(call_.W);
-        const std::size_t channel = group_ * plan_.C + c, pixel = std::size_t(ih) * call_.W + std::size_t(iw);
-        const T x = inside ? data_.x[image + (call_.interleaved ? pixel * call_.C + channel : channel * plane + pixel)]
-                           : T(0);
-        const T w = call_.interleaved ? data_.w[(tap * plan_.C + c) * call_.O + o] : data_.w[(o * plan_.C + c) * 9 + tap];
-        sum += x * w;
+        const std::size_t ih = oh + tap / 3 - call_.padTop, iw = ow + tap % 3 - call_.padLeft;  // wraps in the padding
+        const std::size_t pixel = ih * call_.W + iw;
+        const std::size_t at = planar ? channel * call_.H * call_.W + pixel : pixel * call_.C + channel;
+        const T w = data_.w[planar ? (o * plan_.C + c) * 9 + tap : (tap * plan_.C + c) * call_.O + o];
+        sum += (ih < call_.H && iw < call_.W ? x[at] : T(0)) * w;
       }
     }
     return sum;

@@ -114,7 +114,9 @@ describe('conv2d on every path', () => {
     expect(faults.filter((fault) => fault !== '')).toEqual([]);
     const isas = await cpuFeatures();
     const kernels = ['conv', 'depthwise', 'winograd'];
-    expect([...seen].toSorted()).toEqual(isas.flatMap((isa) => kernels.map((kernel) => `cpu:${kernel}-${isa}`)).toSorted());
+    expect([...seen].toSorted()).toEqual(
+      isas.flatMap((isa) => kernels.map((kernel) => `cpu:${kernel}-${isa}`)).toSorted(),
+    );
   });
 
   it('runs every depthwise variant that this machine has', async () => {
