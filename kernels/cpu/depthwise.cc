@@ -3,8 +3,8 @@
 
 // Direct depthwise convolution. Each output element starts at zero and takes its taps in the order kh, kw, whichever of
 // the loops computes it. Padding is a zero that is multiplied like any other, so an infinite weight over the border
-// gives NaN here as it does in the packed paths. Square kernels of 3 and 5 with stride 1 or 2 compute several rows or
-// pixels at once, so that a loaded vector serves all the sums that it is a term of; the plain loops take the rest.
+// gives NaN here as it does in the packed paths. Square kernels of 3, 5 and 7 compute several rows or pixels
+// at once, so that a loaded vector serves all the sums that it is a term of; the plain loops take the rest.
 
 namespace uhop::UHOP_ISA {
 
@@ -225,6 +225,7 @@ static void depthwise_rows(const DepthwiseRows<T>& r) {
   if (kind == 3 * 2 + 1) return rows_of<T, 3, 2>(r);
   if (kind == 5 * 2) return rows_of<T, 5, 1>(r);
   if (kind == 5 * 2 + 1) return rows_of<T, 5, 2>(r);
+  if (kind == 7 * 2) return rows_of<T, 7, 1>(r);
   rows_of<T, 0, 0>(r);
 }
 

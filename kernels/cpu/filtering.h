@@ -1,7 +1,7 @@
 #pragma once
 #include "lanes.h"
 
-// The lines of Winograd's minimal filtering F(m×m, 3×3), from A. Lavin and S. Gray, "Fast Algorithms for Convolutional
+// The lines of Winograd's minimal filtering F(m×m, 3×3) of A. Lavin and S. Gray, "Fast Algorithms for Convolutional
 // Neural Networks" (2016): an m×m tile of the output is Aᵀ[(G g Gᵀ) ⊙ (Bᵀ d B)]A, summed over the channels between the
 // brackets. G is scaled to integers, so that small weights lose no digits; the scale is divided out of the output.
 
@@ -101,62 +101,50 @@ UHOP_INLINE void both_ways(const V (&d)[IN][IN], V (&t)[OUT][OUT]) {
   for (int i = 0; i < OUT; ++i) L::line(half[i], t[i]);
 }
 
-/** Where the lanes of a vector go that are elements `first` to first + V of panels, those below `end`. */
+/**
+ * Where the lanes of a vector go that are elements `first` to `end` of panels: into one panel, as many as it
+ * has room for, or into two of half a vector. The first elements of a panel may spill into its next row, which is
+ * written later, unless it is the last row.
+ */
 template <class T>
 class Across {
  public:
   Across(std::ptrdiff_t width, std::ptrdiff_t panel, std::ptrdiff_t first, std::ptrdiff_t end)
-      : width_(width), panel_(panel), first_(first), end_(end), low_(first / width * panel + first % width) {
-    const bool all = first + V <= end;
-    whole_ = all && first % width + V <= width;
-    halves_ = all && width == V / 2 && first % width == 0;
+      : panel_(panel), low_(first / width * panel + first % width) {
+    const std::ptrdiff_t room = width - first % width;
+    halves_ = width == V / 2 && first + V <= end;
+    lanes_ = halves_ || room > V ? V : room;
+    exact_ = first % width != 0;
   }
 
-  /** Rows one after the other of every panel, `rows` of them; `base` is where the first of the first panel begins. */
-  void store(T* base, const Vec<T>* v, std::ptrdiff_t rows) const {
-    T* to = base + low_;
-    if (whole_) {
-      for (std::ptrdiff_t i = 0; i < rows; ++i, to += width_) UHOP_ISA::store(to, v[i]);
-    } else if (halves_) {
-      for (std::ptrdiff_t i = 0; i < rows; ++i, to += V / 2) {
-        const auto low = Half::template part<0>(v[i]), high = Half::template part<V / 2>(v[i]);
-        __builtin_memcpy(to, &low, sizeof(low));
-        __builtin_memcpy(to + panel_, &high, sizeof(high));
-      }
+  std::ptrdiff_t lanes() const { return lanes_; }
+
+  /** `base` is the row of the first panel. */
+  void store(T* base, Vec<T> v, bool last) const {
+    if (halves_) {
+      const auto low = Half::template part<0>(v), high = Half::template part<V / 2>(v);
+      __builtin_memcpy(base + low_, &low, sizeof(low));
+      __builtin_memcpy(base + low_ + panel_, &high, sizeof(high));
+    } else if (last || exact_) {
+      store_most(base + low_, v, lanes_);
     } else {
-      for (std::ptrdiff_t i = 0; i < rows; ++i, base += width_) {
-        std::ptrdiff_t at = first_;
-        for (int lane = 0; lane < V && at < end_; ++lane, ++at) base[at / width_ * panel_ + at % width_] = v[i][lane];
-      }
+      UHOP_ISA::store(base + low_, v);
     }
   }
 
-  /** One row for each of the positions, `stride` apart. */
+  /** The same for each position, `stride` apart. */
   template <int P>
-  inline __attribute__((always_inline)) void store(T* base, std::ptrdiff_t stride, const Vec<T> (&v)[P][P]) const {
-    if (whole_) {
-      T* to = base + low_;
+  void store(T* base, std::ptrdiff_t stride, const Vec<T> (&v)[P][P], bool last) const {
 #pragma GCC unroll 64
-      for (int i = 0; i < P * P; ++i, to += stride) UHOP_ISA::store(to, v[i / P][i % P]);
-    } else if (halves_) {
-      T* to = base + low_;
-#pragma GCC unroll 64
-      for (int i = 0; i < P * P; ++i, to += stride) {
-        const auto low = Half::template part<0>(v[i / P][i % P]), high = Half::template part<V / 2>(v[i / P][i % P]);
-        __builtin_memcpy(to, &low, sizeof(low));
-        __builtin_memcpy(to + panel_, &high, sizeof(high));
-      }
-    } else {
-      for (int i = 0; i < P * P; ++i) store(base + i * stride, &v[i / P][i % P], 1);
-    }
+    for (int i = 0; i < P * P; ++i, base += stride) store(base, v[i / P][i % P], last);
   }
 
  private:
   static constexpr int V = Simd<T>::width;
   using Half = typename CountTo<V / 2>::type;
 
-  std::ptrdiff_t width_, panel_, first_, end_, low_;
-  bool whole_, halves_;
+  std::ptrdiff_t panel_, low_, lanes_;
+  bool halves_, exact_;
 };
 
 }  // namespace uhop::UHOP_ISA

@@ -5,11 +5,14 @@
 
 namespace uhop::UHOP_ISA {
 
+/** Channels whose filters are fetched ahead. */
+constexpr std::ptrdiff_t kAhead = 4;
+
 template <class T, int M>
 static void filters_planar(const WinogradFilters<T>& f) {
   constexpr int V = Simd<T>::width, P = M + 2;
   const std::ptrdiff_t end = (f.count + f.width - 1) / f.width * f.width;
-  for (std::ptrdiff_t o = 0; o < end; o += V) {
+  for (std::ptrdiff_t o = 0; o < end;) {
     const Across<T> across(f.width, f.C * f.width, o, end);
     for (std::ptrdiff_t c = 0; c < f.C; c += V) {
       // The taps of V channels lie side by side: V filters of them are turned V elements at a time.
@@ -20,11 +23,7 @@ static void filters_planar(const WinogradFilters<T>& f) {
         const T* from = f.w + o * f.strideO + c * f.strideC + k;
         if (n == V && o + V <= f.count) {
 #pragma GCC unroll 16
-          for (int i = 0; i < V; ++i, from += f.strideO) {
-            // The rows lie far apart, and each is read for too short a while to be fetched ahead by itself.
-            __builtin_prefetch(from + 9 * V);
-            taps[k + i] = load(from);
-          }
+          for (int i = 0; i < V; ++i) taps[k + i] = load(from + i * f.strideO);
         } else {
           for (int i = 0; i < V; ++i, from += f.strideO) {
             taps[k + i] = o + i < f.count ? load_some(from, int(n)) : Vec<T>{};
@@ -38,9 +37,10 @@ static void filters_planar(const WinogradFilters<T>& f) {
 #pragma GCC unroll 16
         for (int tap = 0; tap < 9; ++tap) g[tap / 3][tap % 3] = taps[i * 9 + tap];
         both_ways<typename Filtering<M>::Filter>(g, u);
-        across.store(to, f.stride, u);
+        across.store(to, f.stride, u, c + i + 1 == f.C);
       }
     }
+    o += across.lanes();
   }
 }
 
@@ -49,15 +49,21 @@ static void filters_interleaved(const WinogradFilters<T>& f) {
   constexpr int V = Simd<T>::width, P = M + 2;
   const std::ptrdiff_t end = (f.count + f.width - 1) / f.width * f.width;
   for (std::ptrdiff_t c = 0; c < f.C; ++c) {
-    for (std::ptrdiff_t o = 0; o < end; o += V) {
+    for (std::ptrdiff_t o = 0; o < end;) {
+      const Across<T> across(f.width, f.C * f.width, o, end);
       const std::ptrdiff_t left = f.count - o;
       const int n = left < 0 ? 0 : left < V ? int(left) : V;
       Vec<T> g[3][3], u[P][P];
 #pragma GCC unroll 16
-      for (int tap = 0; tap < 9; ++tap) g[tap / 3][tap % 3] = load_some(f.w + tap * f.strideTap + c * f.strideC + o, n);
+      for (int tap = 0; tap < 9; ++tap) {
+        const T* const from = f.w + tap * f.strideTap + c * f.strideC + o;
+        // The rows lie far apart, and each is read for too short a while to be fetched ahead by itself.
+        __builtin_prefetch(from + kAhead * f.strideC);
+        g[tap / 3][tap % 3] = load_some(from, n);
+      }
       both_ways<typename Filtering<M>::Filter>(g, u);
-      const Across<T> across(f.width, f.C * f.width, o, end);
-      across.store(f.to + c * f.width, f.stride, u);
+      across.store(f.to + c * f.width, f.stride, u, c + 1 == f.C);
+      o += across.lanes();
     }
   }
 }
@@ -129,11 +135,13 @@ static void input_run(const WinogradInput<T>& in, const WinogradRun& run) {
   }
 }
 
-/** V channels of V tiles; each tile's channels are turned into channels' tiles. */
+/** V channels of tiles from `first` on; each tile's channels are turned into channels' tiles. How many tiles. */
 template <class T, int M>
-static void input_square(const WinogradInput<T>& in, int first, std::ptrdiff_t c, int channels) {
+static int input_square(const WinogradInput<T>& in, int first, std::ptrdiff_t c, int channels) {
   constexpr int V = Simd<T>::width, P = M + 2;
-  const int tiles = in.runCount - first < V ? in.runCount - first : V;
+  const std::ptrdiff_t end = (in.runCount + in.width - 1) / in.width * in.width;
+  const Across<T> across(in.width, in.C * in.width, first, end);
+  const int lanes = int(across.lanes()), tiles = in.runCount - first < lanes ? in.runCount - first : lanes;
   Vec<T> turned[P * P][V];
   for (int t = 0; t < tiles; ++t) {
     const WinogradRun& run = in.runs[first + t];
@@ -154,22 +162,22 @@ static void input_square(const WinogradInput<T>& in, int first, std::ptrdiff_t c
 #pragma GCC unroll 64
     for (int position = 0; position < P * P; ++position) turned[position][t] = v[position / P][position % P];
   }
-  const std::ptrdiff_t end = (in.runCount + in.width - 1) / in.width * in.width;
-  const Across<T> across(in.width, in.C * in.width, first, end);
   for (int position = 0; position < P * P; ++position) {
     for (int t = tiles; t < V; ++t) turned[position][t] = Vec<T>{};
     transpose<T>(turned[position]);
-    across.store(in.to + position * in.stride + c * in.width, turned[position], channels);
+    T* to = in.to + position * in.stride + c * in.width;
+    for (int i = 0; i < channels; ++i, to += in.width) across.store(to, turned[position][i], c + i + 1 == in.C);
   }
+  return lanes;
 }
 
 template <class T, int M>
 static void input_of(const WinogradInput<T>& in) {
   constexpr int V = Simd<T>::width, P = M + 2;
   if (in.interleaved) {
-    for (int first = 0; first < in.runCount; first += V) {
+    for (int first = 0, lanes = 0; first < in.runCount; first += lanes) {
       for (std::ptrdiff_t c = 0; c < in.C; c += V) {
-        input_square<T, M>(in, first, c, in.C - c < V ? int(in.C - c) : V);
+        lanes = input_square<T, M>(in, first, c, in.C - c < V ? int(in.C - c) : V);
       }
     }
     return;

@@ -53,8 +53,8 @@ struct Plan : Extents<T> {
     blocks = parts(tiles, block);
     block = std::min(block, round_up(parts(tiles, blocks), this->widthT));
     const std::size_t tasks = call.groups * blocks, few = threads > 1 ? 2 * threads : 1;
-    // Filters that are transformed together: whole panels, and in planar layout whole vectors of them.
-    const std::size_t unit = call.interleaved || v.MR >= 8 ? this->widthO * (call.interleaved ? 1 : 2) : 4 * v.MR;
+    // Two panels of planar filters may be one vector of them.
+    const std::size_t unit = call.interleaved ? v.NR : 2 * v.MR;
     filters = std::min(round_up(parts(this->O, parts(few, tasks)), unit), round_up(this->O, this->widthO));
     splits = parts(this->O, filters);
     // Transformed filters soon exceed the second cache: a lone block has them made some at a time, when it uses them.
