@@ -113,9 +113,9 @@ function pathsOf(call: Call): readonly Path[] {
   return offersFor(call).map(({ id, kernel, isa, name }) => ({
     id,
     backend: 'cpu',
-    seconds: secondsOf(work, kernel, isa, threads),
+    seconds: secondsOf(call, work, kernel, isa, threads),
     source: 'estimate',
-    inline: kernel === 'relu' || secondsOf(work, kernel, isa, 1) < INLINE_SECONDS,
+    inline: kernel === 'relu' || secondsOf(call, work, kernel, isa, 1) < INLINE_SECONDS,
     isa,
     kernel: name,
   }));

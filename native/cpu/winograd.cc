@@ -287,7 +287,9 @@ std::size_t winograd_filter_elements(const WinogradVariant<T>& v, const ConvCall
 template <class T>
 bool winograd_filters(const WinogradVariant<T>& v, const ConvCall& call, const T* w, const Crew& crew, T* to) {
   const Extents<T> e(v, call);
-  constexpr std::size_t step = 48;  // a multiple of every panel's width and vector's length
+  constexpr std::size_t unit = 48;  // a multiple of every panel's width and vector's length
+  // Interleaved, the filters of one tap and channel lie side by side.
+  const std::size_t step = call.interleaved ? round_up(parts(e.O, crew.threads), unit) : unit;
   const std::size_t steps = parts(e.O, step);
   return crew.each(call.groups * steps, [&](std::size_t task, unsigned) {
     const std::size_t group = task / steps, first = task % steps * step;
