@@ -12,7 +12,7 @@ namespace uhop {
   void dtype##_winograd##m##_filters__##isa(const WinogradFilters<T>&);     \
   void dtype##_winograd##m##_input__##isa(const WinogradInput<T>&);         \
   bool dtype##_winograd##m##_output__##isa(const WinogradOutput<T>&);
-#define UHOP_RELU(dtype, T, isa) void dtype##_relu__##isa(const T*, T*, std::size_t);
+#define UHOP_RELU(dtype, T, isa) void dtype##_relu__##isa(const T*, T*, std::size_t, bool);
 #include "../../kernels/cpu/variants.inc"
 
 const std::vector<Variant>& variants() {
