@@ -41,8 +41,8 @@ template <class T>
 using GemmKernel = void (*)(const GemmTile<T>&);
 
 /**
- * y[i] = relu(x[i]) for i < n; y may be x. T is float, double, or the bits of f16 and bf16. `past`: y is written past the
- * caches where the instruction set can.
+ * y[i] = relu(x[i]) for i < n; y may be x. T is float, double, or the bits of f16 and bf16. `past`: y is written past
+ * the caches where the instruction set can.
  */
 template <class T>
 using ReluKernel = void (*)(const T* x, T* y, std::size_t n, bool past);
