@@ -58,7 +58,8 @@ function state(refresh = false): State {
  * inputs under one 2×2 tile of the output are of a size; else an element is within γ·16·Σ_c max|d|·Σ|g| of the exact one,
  * d the 4×4 inputs of channel c under its tile and g the taps, γ that of C/groups + 12 operations. Integers stay exact
  * while four times each sum of |products| is below 2^24. NaN, infinities and overflow are those of the direct sum.
- * `winograd4` is F(4×4, 3×3), four times fewer products and about ten times the error: with `precision: 'fast'` only.
+ * `winograd4` is F(4×4, 3×3), four times fewer products and on numbers of one size some
+ * five times the error (root mean square): with `precision: 'fast'` only.
  */
 const KERNELS = [
   ['matmul', 'gemm', 'gemm'],

@@ -63,10 +63,16 @@ const cases: readonly [string, Call, Operands][] = [
     conv2dCall({ C: 260, H: 7, W: 7, O: 210, KH: 3, KW: 3 }, { padTop: 1, padLeft: 1, layout: 'nhwc' }),
     { inputs: [f32(260 * 49, 12), f32(210 * 260 * 9, 13)], out: new Float32Array(210 * 36) },
   ],
+  [
+    'a depthwise convolution',
+    conv2dCall({ C: 40, H: 61, W: 50, O: 40, KH: 5, KW: 5 }, { groups: 40, padTop: 2, padLeft: 2 }),
+    { inputs: [f32(40 * 61 * 50, 14), f32(40 * 25, 15)], out: new Float32Array(40 * 59 * 48) },
+  ],
 ];
 
 describe.each(cases)('%s', (_, call, numbers) => {
-  const ops = call.op === 'conv2d' ? ['gemm', 'winograd2', 'winograd4'] : ['gemm'];
+  const direct = call.op === 'conv2d' && call.groups > 1 ? ['depthwise'] : ['winograd2', 'winograd4'];
+  const ops = call.op === 'conv2d' ? ['gemm', ...direct] : ['gemm'];
   const computing = variants.flatMap(({ op, dtype, runsHere, name }, index) =>
     ops.includes(op) && dtype !== 'f64' && runsHere ? [{ name, dtype, index }] : [],
   );
