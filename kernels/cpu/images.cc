@@ -6,11 +6,12 @@
 
 namespace uhop::UHOP_ISA {
 
-/** Pixels of a run that fit one vector. */
+/** Pixels of a run that fit one vector: the first under the tap (0, 0) by row, column and offset, and in the panel. */
 struct Segment {
   std::ptrdiff_t ih;
   std::ptrdiff_t iw;
-  std::ptrdiff_t at;  // in the panel
+  std::ptrdiff_t from;
+  std::ptrdiff_t at;
 };
 
 constexpr int kMostSegments = 64;
@@ -29,14 +30,30 @@ UHOP_INLINE Vec<T> pixels(const T* p, std::ptrdiff_t stride, std::uint64_t insid
   return v;
 }
 
+/** Bits of the columns that a segment may read under a tap; none where its row is in the padding. */
 template <class T, int STRIDE>
-static std::uint64_t inside_of(const ImagePanel<T>& p, const Segment& s, std::ptrdiff_t kw) {
+static std::uint64_t inside_of(const ImagePanel<T>& p, const Segment& s, std::ptrdiff_t kh, std::ptrdiff_t kw) {
   constexpr int V = Simd<T>::width;
-  const std::ptrdiff_t q = s.iw + kw * p.dilationW;
+  const std::ptrdiff_t ih = s.ih + kh * p.dilationH, q = s.iw + kw * p.dilationW;
+  if (ih < 0 || ih >= p.H) return 0;
   if constexpr (STRIDE != 0) return columns_inside(q, p.W, V * STRIDE);
   std::uint64_t bits = 0;
   for (int i = 0; i < V; ++i) bits |= std::uint64_t(q + i * p.stride >= 0 && q + i * p.stride < p.W) << i;
   return bits;
+}
+
+/** One row of the panel, from the plane's elements that the segments' offsets count from. */
+template <class T, int STRIDE, bool LAST>
+UHOP_INLINE void pack_row(const ImagePanel<T>& p, const T* corner, const Segment* segments, const std::uint64_t* inside,
+                          int count, T* to) {
+  for (int i = 0; i < count; ++i) {
+    const Vec<T> v = pixels<T, STRIDE>(corner + segments[i].from, p.stride, inside[i]);
+    if constexpr (LAST) {
+      store_most(to + segments[i].at, v, p.width - segments[i].at);
+    } else {
+      store(to + segments[i].at, v);
+    }
+  }
 }
 
 template <class T, int STRIDE>
@@ -47,29 +64,28 @@ static void pack_strided(const ImagePanel<T>& p) {
   std::ptrdiff_t filled = 0;
   for (int r = 0; r < p.runCount; filled += p.runs[r++].n) {
     for (std::ptrdiff_t i = 0; i < p.runs[r].n; i += V) {
-      segments[count++] = {p.runs[r].ih, p.runs[r].iw + i * p.stride, filled + i};
+      const std::ptrdiff_t ih = p.runs[r].ih, iw = p.runs[r].iw + i * p.stride;
+      segments[count++] = {ih, iw, ih * p.W + iw, filled + i};
     }
   }
+  // The same columns for every channel: found out once, unless there are too many taps to remember.
   std::uint64_t masks[kMostMasks];
-  const bool known = p.KW * count <= kMostMasks;
-  for (std::ptrdiff_t i = 0; known && i < p.KW * count; ++i) {
-    masks[i] = inside_of<T, STRIDE>(p, segments[i % count], i / count);
-  }
+  const auto find = [&](std::ptrdiff_t kh, std::ptrdiff_t kw, std::uint64_t* to) {
+    for (int i = 0; i < count; ++i) to[i] = inside_of<T, STRIDE>(p, segments[i], kh, kw);
+  };
+  const bool known = p.KH * p.KW * count <= kMostMasks;
+  for (std::ptrdiff_t tap = 0; known && tap < p.KH * p.KW; ++tap) find(tap / p.KW, tap % p.KW, masks + tap * count);
   std::ptrdiff_t kh = p.kh, kw = p.kw;
   const T* plane = p.x;
-  T* const end = p.to + p.width * std::ptrdiff_t(p.kc);
-  for (T* to = p.to; to != end; to += p.width) {
-    for (int i = 0; i < count; ++i) {
-      const Segment& s = segments[i];
-      const std::ptrdiff_t ih = s.ih + kh * p.dilationH;
-      const bool row = ih >= 0 && ih < p.H;
-      const std::uint64_t inside = !row ? 0 : known ? masks[kw * count + i] : inside_of<T, STRIDE>(p, s, kw);
-      const Vec<T> v = pixels<T, STRIDE>(plane + ih * p.W + s.iw + kw * p.dilationW, p.stride, inside);
-      if (to + p.width == end) {
-        store_most(to + s.at, v, p.width - s.at);
-      } else {
-        store(to + s.at, v);
-      }
+  T* to = p.to;
+  for (std::size_t k = 1; k <= p.kc; ++k, to += p.width) {
+    if (!known) find(kh, kw, masks);
+    const std::uint64_t* const inside = known ? masks + (kh * p.KW + kw) * count : masks;
+    const T* const corner = plane + kh * p.dilationH * p.W + kw * p.dilationW;
+    if (k < p.kc) {
+      pack_row<T, STRIDE, false>(p, corner, segments, inside, count, to);
+    } else {
+      pack_row<T, STRIDE, true>(p, corner, segments, inside, count, to);
     }
     for (std::ptrdiff_t at = filled; at < p.width; ++at) to[at] = T(0);
     if (++kw < p.KW) continue;
