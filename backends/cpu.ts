@@ -1,5 +1,6 @@
 /**
- * The addon's kernels as execution paths: `cpu:gemm-avx512`, `cpu:conv-avx2`, `cpu:depthwise-avx2`, `cpu:relu-baseline`.
+ * The addon's kernels as execution paths: `cpu:gemm-avx512`, `cpu:conv-avx2`, `cpu:depthwise-avx2`,
+ * `cpu:winograd-avx512`, `cpu:relu-baseline`.
  * The arithmetic of a path is fixed by its kernel and instruction set: the same bits on every host that offers it,
  * whatever the number of threads.
  */
@@ -53,11 +54,22 @@ function state(refresh = false): State {
   return known;
 }
 
-/** The kernels of each op, and whose variants they run on: a convolution by way of packed panels runs on gemm's. */
+/**
+ * The kernels of each op, and whose variants they run on: a convolution by way of packed panels runs on gemm's.
+ *
+ * `winograd` is F(2×2, 3×3) of Lavin and Gray (2016), 2.25 times fewer products. It keeps the op's tolerance where the
+ * inputs under one 2×2 tile of the output are of a size; else an element is within γ·16·Σ_c max|d|·Σ|g| of the exact one,
+ * d the 4×4 inputs of channel c under its tile and g the taps, γ that of C/groups + 12 operations. Integers stay exact
+ * while four times each sum of |products| is below 2^24. NaN, infinities and overflow are those of the direct sum.
+ * `winograd4` is F(4×4, 3×3), four times fewer products and on numbers of one size some
+ * five times the error (root mean square): with `precision: 'fast'` only.
+ */
 const KERNELS = [
   ['matmul', 'gemm', 'gemm'],
   ['conv2d', 'conv', 'gemm'],
   ['conv2d', 'depthwise', 'depthwise'],
+  ['conv2d', 'winograd', 'winograd2'],
+  ['conv2d', 'winograd4', 'winograd4'],
   ['relu', 'relu', 'relu'],
 ] as const;
 
@@ -77,8 +89,20 @@ const keyOf = (op: Call['op'], dtype: DType): string => `${op} ${dtype}`;
 
 function offersFor(call: Call): readonly Offer[] {
   const offers = state().offers.get(keyOf(call.op, call.dtype)) ?? [];
-  const direct = call.op !== 'conv2d' || isDepthwise(call);
-  return direct ? offers : offers.filter(({ kernel }) => kernel !== 'depthwise');
+  return call.op === 'conv2d' ? offers.filter(({ kernel }) => computes(kernel, call)) : offers;
+}
+
+function computes(kernel: Kernel, call: Conv2dCall): boolean {
+  if (kernel === 'depthwise') return isDepthwise(call);
+  if (kernel === 'winograd') return isWinograd(call);
+  if (kernel === 'winograd4') return isWinograd(call) && call.precision === 'fast';
+  return true;
+}
+
+/** 3×3 taps side by side, every pixel. */
+function isWinograd({ C, KH, KW, strideH, strideW, dilationH, dilationW }: Conv2dCall): boolean {
+  const steps = strideH === 1 && strideW === 1 && dilationH === 1 && dilationW === 1;
+  return C > 0 && KH === 3 && KW === 3 && steps;
 }
 
 /** What the direct kernel does: one input channel per group, and with interleaved channels one output channel too. */
@@ -95,9 +119,9 @@ function pathsOf(call: Call): readonly Path[] {
     offered = offersFor(call).map(({ id, kernel, isa, name }) => ({
       id,
       backend: 'cpu',
-      seconds: secondsOf(work, kernel, isa, threads),
+      seconds: secondsOf(call, work, kernel, isa, threads),
       source: 'estimate',
-      inline: kernel === 'relu' || secondsOf(work, kernel, isa, 1) < INLINE_SECONDS,
+      inline: kernel === 'relu' || secondsOf(call, work, kernel, isa, 1) < INLINE_SECONDS,
       isa,
       kernel: name,
     }));

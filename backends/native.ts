@@ -11,7 +11,7 @@ import type { TensorData } from './contract.ts';
 
 export interface Variant {
   readonly name: string;
-  readonly op: 'gemm' | 'depthwise' | 'relu' | 'widen' | 'narrow';
+  readonly op: 'gemm' | 'depthwise' | 'winograd2' | 'winograd4' | 'relu' | 'widen' | 'narrow';
   readonly dtype: 'f32' | 'f64' | 'f16' | 'bf16';
   readonly isa: string;
   readonly runsHere: boolean;

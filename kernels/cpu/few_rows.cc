@@ -22,7 +22,7 @@ static void pass(const GemmTile<T>& t, const T* b, const T* left, Vec<T>* sums) 
       for (int u = 0; u < PASSING; ++u) row[u] = load(b + std::size_t(u) * t.bStep + j);
     } else {
 #pragma GCC unroll 8
-      for (int u = 0; u < PASSING; ++u) row[u] = load_first(b + std::size_t(u) * t.bStep + j, n);
+      for (int u = 0; u < PASSING; ++u) row[u] = load_some(b + std::size_t(u) * t.bStep + j, n);
     }
 #pragma GCC unroll 8
     for (int i = 0; i < M; ++i) {

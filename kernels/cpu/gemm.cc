@@ -49,7 +49,7 @@ static void tile(const GemmTile<T>& t) {
       Vec<T> row[VECTORS];
 #pragma GCC unroll 16
       for (int j = 0; j < VECTORS; ++j) {
-        row[j] = PARTIAL && j == VECTORS - 1 ? load_first(b + j * W, last) : load(b + j * W);
+        row[j] = PARTIAL && j == VECTORS - 1 ? load_some(b + j * W, last) : load(b + j * W);
       }
 #pragma GCC unroll 16
       for (int i = 0; i < ROWS; ++i) {

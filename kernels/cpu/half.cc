@@ -77,7 +77,7 @@ static void widen_all(const T* x, float* y, std::size_t n) {
   }
   if (i == n) return;
   for (std::size_t j = i; j < n; ++j) v[j - i] = x[j].bits;
-  store_first(y + i, widen(v, T{}), int(n - i));
+  store_most(y + i, widen(v, T{}), int(n - i));
 }
 
 template <class T>
@@ -88,7 +88,7 @@ static void narrow_all(const float* x, T* y, std::size_t n) {
     __builtin_memcpy(y + i, &v, sizeof(v));
   }
   if (i == n) return;
-  const Halves v = narrow(load_first(x + i, int(n - i)), T{});
+  const Halves v = narrow(load_some(x + i, int(n - i)), T{});
   for (std::size_t j = i; j < n; ++j) y[j].bits = v[j - i];
 }
 

@@ -9,8 +9,8 @@
 #endif
 
 // The widest vectors of the instruction set that this object is compiled for, or of UHOP_VECTOR_BYTES: with AVX2 that
-// may be 64, and a vector is then two registers. Everything here is always inlined and
-// lives in a namespace named after the instruction set, so the linker can never merge a function compiled for one
+// may be 64, and a vector is then two registers, for which UHOP_REGISTER_BYTES is 0. Everything here is always inlined
+// and lives in a namespace named after the instruction set, so the linker can never merge a function compiled for one
 // instruction set with another's. FMA is explicit: the compiler contracts nothing (-ffp-contract=off).
 
 #define UHOP_INLINE static inline __attribute__((always_inline))
@@ -19,12 +19,16 @@ namespace uhop::UHOP_ISA {
 
 #if defined(UHOP_VECTOR_BYTES)
 constexpr int kVectorBytes = UHOP_VECTOR_BYTES;
+#define UHOP_REGISTER_BYTES 0
 #elif defined(__AVX512F__)
 constexpr int kVectorBytes = 64;
+#define UHOP_REGISTER_BYTES 64
 #elif defined(__AVX2__)
 constexpr int kVectorBytes = 32;
+#define UHOP_REGISTER_BYTES 32
 #else
 constexpr int kVectorBytes = 16;
+#define UHOP_REGISTER_BYTES 16
 #endif
 
 template <class T>
@@ -52,36 +56,70 @@ UHOP_INLINE Vec<T> splat(T x) {
   return x - Vec<T>{};
 }
 
-/** The first n of a vector's elements, 0 < n < width, the rest zero; touches no memory beyond them. */
+/** The elements whose bits are set, the rest zero; touches no memory of those. */
 template <class T>
-UHOP_INLINE Vec<T> load_first(const T* p, int n) {
-  Vec<T> v{};
-  for (int i = 0; i < n; ++i) v[i] = p[i];
-  return v;
-}
-
-template <class T>
-UHOP_INLINE void store_first(T* p, Vec<T> v, int n) {
-  for (int i = 0; i < n; ++i) p[i] = v[i];
-}
-
-#if defined(__AVX512F__)
-UHOP_INLINE Vec<float> load_first(const float* p, int n) { return _mm512_maskz_loadu_ps(__mmask16((1u << n) - 1), p); }
-UHOP_INLINE Vec<double> load_first(const double* p, int n) { return _mm512_maskz_loadu_pd(__mmask8((1u << n) - 1), p); }
-UHOP_INLINE void store_first(float* p, Vec<float> v, int n) { _mm512_mask_storeu_ps(p, __mmask16((1u << n) - 1), v); }
-UHOP_INLINE void store_first(double* p, Vec<double> v, int n) { _mm512_mask_storeu_pd(p, __mmask8((1u << n) - 1), v); }
-#elif defined(__AVX2__)
-UHOP_INLINE __m256i first_lanes32(int n) {
-  return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-}
-UHOP_INLINE __m256i first_lanes64(int n) {
-  return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3));
-}
-UHOP_INLINE Vec<float> load_first(const float* p, int n) { return _mm256_maskload_ps(p, first_lanes32(n)); }
-UHOP_INLINE Vec<double> load_first(const double* p, int n) { return _mm256_maskload_pd(p, first_lanes64(n)); }
-UHOP_INLINE void store_first(float* p, Vec<float> v, int n) { _mm256_maskstore_ps(p, first_lanes32(n), v); }
-UHOP_INLINE void store_first(double* p, Vec<double> v, int n) { _mm256_maskstore_pd(p, first_lanes64(n), v); }
+UHOP_INLINE Vec<T> load_bits(const T* p, std::uint64_t bits) {
+#if UHOP_REGISTER_BYTES == 64
+  if constexpr (sizeof(T) == 2) {
+    return (Vec<T>)_mm512_maskz_loadu_epi16(__mmask32(bits), p);
+  } else if constexpr (sizeof(T) == 4) {
+    return (Vec<T>)_mm512_maskz_loadu_ps(__mmask16(bits), p);
+  } else {
+    return (Vec<T>)_mm512_maskz_loadu_pd(__mmask8(bits), p);
+  }
+#else
+  constexpr std::uint64_t all = (std::uint64_t(1) << Simd<T>::width) - 1;
+  if ((bits & all) == all) return load(p);
+#if UHOP_REGISTER_BYTES == 32
+  if constexpr (sizeof(T) == 4) {
+    const Vec<std::int32_t> lane = {1, 2, 4, 8, 16, 32, 64, 128};
+    return (Vec<T>)_mm256_maskload_epi32(reinterpret_cast<const int*>(p), __m256i((lane & int(bits)) != 0));
+  } else if constexpr (sizeof(T) == 8) {
+    const Vec<std::int64_t> lane = {1, 2, 4, 8};
+    return (Vec<T>)_mm256_maskload_epi64(reinterpret_cast<const long long*>(p),
+                                         __m256i((lane & std::int64_t(bits)) != 0));
+  }
 #endif
+  Vec<T> v{};
+  for (int i = 0; i < Simd<T>::width; ++i) {
+    if (bits >> i & 1) v[i] = p[i];
+  }
+  return v;
+#endif
+}
+
+/** The first n elements, 0 ≤ n ≤ width, the rest zero; touches no memory beyond them. */
+template <class T>
+UHOP_INLINE Vec<T> load_some(const T* p, int n) {
+  return n == Simd<T>::width ? load(p) : load_bits(p, (std::uint64_t(1) << n) - 1);
+}
+
+/** The first n elements, 0 ≤ n; the whole vector from its width on. */
+template <class T>
+UHOP_INLINE void store_most(T* p, Vec<T> v, std::ptrdiff_t n) {
+  if (n >= Simd<T>::width) return store(p, v);
+#if UHOP_REGISTER_BYTES == 64
+  const std::uint32_t mask = (std::uint32_t(1) << n) - 1;
+  if constexpr (sizeof(T) == 2) {
+    _mm512_mask_storeu_epi16(p, mask, __m512i(v));
+  } else if constexpr (sizeof(T) == 4) {
+    _mm512_mask_storeu_ps(p, __mmask16(mask), __m512(v));
+  } else {
+    _mm512_mask_storeu_pd(p, __mmask8(mask), __m512d(v));
+  }
+#else
+#if UHOP_REGISTER_BYTES == 32
+  if constexpr (sizeof(T) == 4) {
+    const Vec<std::int32_t> lane = {0, 1, 2, 3, 4, 5, 6, 7};
+    return _mm256_maskstore_epi32(reinterpret_cast<int*>(p), __m256i(lane < int(n)), __m256i(v));
+  } else if constexpr (sizeof(T) == 8) {
+    const Vec<std::int64_t> lane = {0, 1, 2, 3};
+    return _mm256_maskstore_epi64(reinterpret_cast<long long*>(p), __m256i(lane < std::int64_t(n)), __m256i(v));
+  }
+#endif
+  for (int i = 0; i < n; ++i) p[i] = v[i];
+#endif
+}
 
 #if defined(__AVX512F__)
 UHOP_INLINE Vec<float> fma(Vec<float> a, Vec<float> b, Vec<float> c) { return _mm512_fmadd_ps(a, b, c); }

@@ -1,12 +1,12 @@
 #include "work.h"
 
 #include <algorithm>
-#include <type_traits>
 
 #include "../cpu/conv.h"
 #include "../cpu/elementwise.h"
 #include "../cpu/matmul.h"
 #include "../cpu/scratch.h"
+#include "../cpu/winograd.h"
 #include "../probe/isa.h"
 
 namespace uhop {
@@ -176,10 +176,28 @@ Work bind_depthwise(const Kernel& kernel, napi_env env, const napi_value* at, Sh
   return [kernel, call, data](const Crew& crew) { return depthwise2d(kernel, call, data, crew); };
 }
 
+template <class T>
+Work bind_winograd(const WinogradVariant<T>& v, napi_env env, const napi_value* at, Shape& shape, Op op) {
+  if (op != kConv2d) refuse_variant();
+  const ConvCall call = read_conv(shape);
+  if (!call.winograd()) refuse_variant();
+  const auto data = operands<T>(env, at, call.needX(), call.needW(), call.bias ? call.O : 0, call.needOut());
+  return [&v, call, data](const Crew& crew) { return winograd2d(v, call, data, crew); };
+}
+
+template <class T>
+Work bind_relu(ReluKernel<T> kernel, napi_env env, const napi_value* at, Shape& shape, Op op) {
+  if (op != kRelu) refuse_variant();
+  const std::size_t length = shape.number();
+  const T* const x = elements<T>(env, at[3], "x", length);
+  T* const y = const_cast<T*>(elements<T>(env, at[6], "out", length));
+  return [=](const Crew& crew) { return relu(kernel, length, x, y, crew); };
+}
+
 template <class X, class Y>
-Work bind_elementwise(void (*kernel)(const X*, Y*, std::size_t), napi_env env, const napi_value* at, Shape& shape,
-                      Op op) {
-  if (op != (std::is_same_v<X, Y> ? kRelu : kConvert)) refuse_variant();
+Work bind_conversion(void (*kernel)(const X*, Y*, std::size_t), napi_env env, const napi_value* at, Shape& shape,
+                     Op op) {
+  if (op != kConvert) refuse_variant();
   const std::size_t length = shape.number();
   const X* const x = elements<X>(env, at[3], "x", length);
   Y* const y = const_cast<Y*>(elements<Y>(env, at[6], "out", length));
@@ -204,9 +222,17 @@ struct Binder {
   Work operator()(const HalfDepthwise<T>& v) const {
     return bind_depthwise<T>(v, env, at, shape, op);
   }
+  template <class T>
+  Work operator()(const WinogradVariant<T>& v) const {
+    return bind_winograd(v, env, at, shape, op);
+  }
+  template <class T>
+  Work operator()(const ReluKernel<T>& kernel) const {
+    return bind_relu(kernel, env, at, shape, op);
+  }
   template <class X, class Y>
   Work operator()(void (*const& kernel)(const X*, Y*, std::size_t)) const {
-    return bind_elementwise(kernel, env, at, shape, op);
+    return bind_conversion(kernel, env, at, shape, op);
   }
 };
 

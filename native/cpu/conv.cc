@@ -23,7 +23,7 @@ bool planar(const GemmVariant<T>& v, const ConvCall& call, const Operands<T>& da
     const T* x = data.x + i * C * call.H * call.W;
     const MatrixSource<T> weights({data.w + group * O * taps, taps, 1}, v.interleave);
     const MatrixSource<T> matrix({x, 1, pixels}, v.interleave);
-    const PlanarImage<T> image(x, call);
+    const PlanarImage<T> image(x, call, v.image);
     const PanelSource<T>* columns = &image;
     if (is_pointwise(call)) columns = &matrix;
     run(GemmProblem<T>{.M = O,

@@ -19,6 +19,10 @@ struct ConvCall {
   std::size_t needOut() const { return times(times(batch, O), times(OH, OW)); }
   /** What `depthwise2d` computes: one input channel per group, and in nhwc one output channel as well. */
   bool depthwise() const { return C > 0 && groups == C && (!interleaved || O == C) && KH <= 1024 && KW <= 1024; }
+  /** What `winograd2d` computes: 3×3 taps side by side, every pixel. */
+  bool winograd() const {
+    return C > 0 && KH == 3 && KW == 3 && strideH == 1 && strideW == 1 && dilationH == 1 && dilationW == 1;
+  }
 };
 
 /** Implicit GEMM: panels are packed straight from the image. False when cancelled. Throws std::bad_alloc. */

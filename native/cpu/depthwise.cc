@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <vector>
 
 #include "conv.h"
 
@@ -9,78 +8,59 @@ namespace {
 
 using Offset = std::ptrdiff_t;
 
-/** Pointers to the input rows under output row `oh`, null in the padding. */
+/** All rows of one output plane, or of one image; where they lie is the caller's to say. */
 template <class T>
-void rows_under(const ConvCall& call, std::size_t oh, const T* image, std::size_t pitch, const T** rows) {
-  for (std::size_t kh = 0; kh < call.KH; ++kh) {
-    const Offset ih = Offset(oh * call.strideH + kh * call.dilationH) - Offset(call.padTop);
-    rows[kh] = ih < 0 || ih >= Offset(call.H) ? nullptr : image + std::size_t(ih) * pitch;
-  }
+DepthwiseRows<T> rows_of(const ConvCall& call) {
+  DepthwiseRows<T> rows{};
+  rows.H = Offset(call.H);
+  rows.W = Offset(call.W);
+  rows.OW = Offset(call.OW);
+  rows.KH = Offset(call.KH);
+  rows.KW = Offset(call.KW);
+  rows.strideH = Offset(call.strideH);
+  rows.strideW = Offset(call.strideW);
+  rows.dilationH = Offset(call.dilationH);
+  rows.dilationW = Offset(call.dilationW);
+  rows.padTop = Offset(call.padTop);
+  rows.padLeft = Offset(call.padLeft);
+  rows.relu = call.relu;
+  rows.interleaved = call.interleaved;
+  rows.lanes = call.interleaved ? Offset(call.C) : 1;
+  rows.count = Offset(call.OH);
+  return rows;
 }
 
-template <class T>
-DepthwiseRow<T> row_of(const ConvCall& call) {
-  DepthwiseRow<T> row{};
-  row.W = Offset(call.W);
-  row.OW = Offset(call.OW);
-  row.KH = int(call.KH);
-  row.KW = int(call.KW);
-  row.stride = Offset(call.strideW);
-  row.dilation = Offset(call.dilationW);
-  row.padLeft = Offset(call.padLeft);
-  row.relu = call.relu;
-  row.interleaved = call.interleaved;
-  return row;
-}
-
-// One task per output plane.
-template <class T>
-bool planar(DepthwiseKernel<T> kernel, const ConvCall& call, const Operands<T>& data, const Crew& crew,
-            const T** rows) {
-  const std::size_t multiplier = call.O / call.C;
-  return crew.each(call.batch * call.O, [&](std::size_t plane, unsigned slot) {
-    const std::size_t o = plane % call.O;
-    const T* image = data.x + (plane / call.O * call.C + o / multiplier) * call.H * call.W;
-    DepthwiseRow<T> row = row_of<T>(call);
-    row.rows = rows + slot * call.KH;
-    row.w = data.w + o * call.KH * call.KW;
-    row.bias = data.bias == nullptr ? nullptr : data.bias + o;
-    for (std::size_t oh = 0; oh < call.OH; ++oh) {
-      rows_under(call, oh, image, call.W, rows + slot * call.KH);
-      row.out = data.out + (plane * call.OH + oh) * call.OW;
-      kernel(row);
-    }
-  });
-}
-
-// One task per output row; all channels side by side, which needs one output channel per input channel.
-template <class T>
-bool interleaved(DepthwiseKernel<T> kernel, const ConvCall& call, const Operands<T>& data, const Crew& crew,
-                 const T** rows) {
-  return crew.each(call.batch * call.OH, [&](std::size_t i, unsigned slot) {
-    DepthwiseRow<T> row = row_of<T>(call);
-    row.rows = rows + slot * call.KH;
-    row.w = data.w;
-    row.bias = data.bias;
-    row.lanes = Offset(call.C);
-    row.pitch = row.outPitch = row.tapPitch = Offset(call.C);
-    rows_under(call, i % call.OH, data.x + i / call.OH * call.H * call.W * call.C, call.W * call.C,
-               rows + slot * call.KH);
-    row.out = data.out + i * call.OW * call.C;
-    kernel(row);
-  });
-}
+/** Multiply-adds below which a thread or a task is not worth its overhead. */
+constexpr double kWorthOfThread = 1 << 17;
+constexpr double kWorthOfTask = 1 << 15;
 
 }  // namespace
 
+// A task is some rows of one output plane (nchw), or of one image (nhwc: one output channel per input channel).
 template <class T>
 bool depthwise2d(DepthwiseKernel<T> kernel, const ConvCall& call, const Operands<T>& data, const Crew& crew) {
   if (call.needOut() == 0) return true;
   const double macs = double(call.needOut()) * double(call.KH * call.KW);
-  const Crew team{unsigned(std::clamp(macs / (1 << 17), 1.0, double(crew.threads))), crew.cancel};
-  std::vector<const T*> rows(times(team.threads, call.KH));
-  return call.interleaved ? interleaved(kernel, call, data, team, rows.data())
-                          : planar(kernel, call, data, team, rows.data());
+  const Crew team{unsigned(std::clamp(macs / kWorthOfThread, 1.0, double(crew.threads))), crew.cancel};
+  const std::size_t items = call.batch * (call.interleaved ? 1 : call.O);
+  const double rowMacs = macs / double(items) / double(call.OH);
+  // A multiple of the four rows that the kernel computes at once.
+  const std::size_t step = std::size_t(std::clamp(kWorthOfTask / rowMacs / 4, 1.0, double(call.OH))) * 4;
+  const std::size_t steps = (call.OH + step - 1) / step;
+  const std::size_t multiplier = call.O / call.C;
+  return team.each(items * steps, [&](std::size_t task, unsigned) {
+    const std::size_t item = task / steps, first = task % steps * step;
+    DepthwiseRows<T> rows = rows_of<T>(call);
+    const std::size_t o = call.interleaved ? 0 : item % call.O;
+    const std::size_t image = call.interleaved ? item * call.C : item / call.O * call.C + o / multiplier;
+    rows.x = data.x + image * call.H * call.W;
+    rows.w = data.w + o * call.KH * call.KW;
+    rows.bias = data.bias == nullptr ? nullptr : data.bias + o;
+    rows.out = data.out + item * call.OH * call.OW * (call.interleaved ? call.C : 1);
+    rows.first = Offset(first);
+    rows.count = Offset(std::min(step, call.OH - first));
+    kernel(rows);
+  });
 }
 
 template bool depthwise2d(DepthwiseKernel<float>, const ConvCall&, const Operands<float>&, const Crew&);

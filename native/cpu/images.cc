@@ -1,7 +1,6 @@
 #include "images.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace uhop {
 
@@ -15,22 +14,11 @@ void PlanarImage<T>::pack(std::size_t first, std::size_t count, std::size_t k0, 
   }
 }
 
-namespace {
-
-/** Pixels of a panel that share an output row, and so lie in one input row for each tap. */
-struct Run {
-  Offset ih;  // input position under the tap (0, 0)
-  Offset iw;
-  Offset n;
-};
-
-}  // namespace
-
 template <class T>
 void PlanarImage<T>::pack_panel(std::size_t first, std::size_t count, std::size_t k0, std::size_t kc,
                                 std::size_t width, T* dst) const {
-  Run runs[kMostLanes];
-  std::size_t runCount = 0;
+  ImageRun runs[kMostLanes];
+  int runCount = 0;
   std::size_t oh = first / call_.OW, ow = first % call_.OW;
   for (std::size_t done = 0; done < count; ++oh, ow = 0) {
     const std::size_t n = std::min(count - done, call_.OW - ow);
@@ -38,46 +26,22 @@ void PlanarImage<T>::pack_panel(std::size_t first, std::size_t count, std::size_
                         Offset(ow * call_.strideW) - Offset(call_.padLeft), Offset(n)};
     done += n;
   }
-
   const std::size_t taps = call_.KH * call_.KW;
-  std::size_t c = k0 / taps, kh = k0 % taps / call_.KW, kw = k0 % call_.KW;
-  for (std::size_t k = 0; k < kc; ++k, dst += width) {
-    const T* plane = x_ + c * call_.H * call_.W;
-    T* to = dst;
-    for (std::size_t r = 0; r < runCount; to += runs[r++].n) {
-      const Offset ih = runs[r].ih + Offset(kh * call_.dilationH);
-      const bool inside = ih >= 0 && ih < Offset(call_.H);
-      const T* row = inside ? plane + std::size_t(ih) * call_.W : nullptr;
-      copy_run(row, runs[r].iw + Offset(kw * call_.dilationW), runs[r].n, to);
-    }
-    std::fill(to, dst + width, T{});
-    if (++kw < call_.KW) continue;
-    kw = 0;
-    if (++kh < call_.KH) continue;
-    kh = 0;
-    ++c;
-  }
-}
-
-/** to[i] = row[at + i·strideW] for i < n, zero in the padding. */
-template <class T>
-void PlanarImage<T>::copy_run(const T* row, Offset at, Offset n, T* to) const {
-  const Offset stride = Offset(call_.strideW), W = Offset(call_.W);
-  Offset from = 0, until = n;
-  if (row == nullptr) {
-    until = 0;
-  } else if (at < 0 || at + (n - 1) * stride >= W) {
-    const auto first_at_least = [&](Offset x) { return at >= x ? 0 : std::min(n, (x - at + stride - 1) / stride); };
-    from = first_at_least(0);
-    until = std::max(from, first_at_least(W));
-    std::fill(to, to + from, T{});
-  }
-  if (stride == 1) {
-    if (until > from) std::memcpy(to + from, row + at + from, std::size_t(until - from) * sizeof(T));
-  } else {
-    for (Offset i = from; i < until; ++i) to[i] = row[at + i * stride];
-  }
-  if (until < n) std::fill(to + until, to + n, T{});
+  kernel_({.x = x_ + k0 / taps * call_.H * call_.W,
+           .H = Offset(call_.H),
+           .W = Offset(call_.W),
+           .KH = Offset(call_.KH),
+           .KW = Offset(call_.KW),
+           .stride = Offset(call_.strideW),
+           .dilationH = Offset(call_.dilationH),
+           .dilationW = Offset(call_.dilationW),
+           .runs = runs,
+           .runCount = runCount,
+           .kh = Offset(k0 % taps / call_.KW),
+           .kw = Offset(k0 % call_.KW),
+           .kc = kc,
+           .width = Offset(width),
+           .to = dst});
 }
 
 template <class T>
@@ -88,29 +52,61 @@ void InterleavedImage<T>::pack(std::size_t first, std::size_t count, std::size_t
   }
 }
 
+namespace {
+
+/** Elements of k that are packed at once. */
+constexpr std::size_t kMostRun = 128;
+
+/** An output pixel: its image and the input position under the tap (0, 0). */
+template <class T>
+struct Pixel {
+  const T* image;
+  Offset ih;
+  Offset iw;
+};
+
+}  // namespace
+
+// The taps of one kernel row lie side by side in the image with all their channels, unless dilated or grouped: then
+// a run of k is the channels of one tap. Where a run leaves the image at the side, it is put together beside it.
 template <class T>
 void InterleavedImage<T>::pack_panel(std::size_t first, std::size_t count, std::size_t k0, std::size_t kc,
                                      std::size_t width, T* dst) const {
+  Pixel<T> pixels[kMostLanes];
+  T edges[kMostLanes][kMostRun];
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t index = first + i, ow = index % call_.OW, oh = index / call_.OW % call_.OH;
+    pixels[i] = {x_ + index / call_.OW / call_.OH * call_.H * call_.W * call_.C,
+                 Offset(oh * call_.strideH) - Offset(call_.padTop),
+                 Offset(ow * call_.strideW) - Offset(call_.padLeft)};
+  }
   const std::size_t channels = call_.C / call_.groups;
+  const bool joined = call_.groups == 1 && call_.dilationW == 1;
+  const std::size_t taps = joined ? call_.KW : 1, whole = taps * channels, perRow = call_.KW / taps;
+  const Offset pitch = Offset(call_.C), end = Offset(call_.W) * pitch;
   for (std::size_t k = 0; k < kc;) {
-    const std::size_t tap = (k0 + k) / channels, c = (k0 + k) % channels;
-    const std::size_t n = std::min(kc - k, channels - c);
+    const std::size_t run = (k0 + k) / whole, within = (k0 + k) % whole;
+    const std::size_t n = std::min({kc - k, whole - within, kMostRun});
+    const Offset down = Offset(run / perRow * call_.dilationH);
+    const Offset along = Offset(run % perRow * call_.dilationW);
     const T* rows[kMostLanes];
-    for (std::size_t i = 0; i < count; ++i) rows[i] = pixel(first + i, tap / call_.KW, tap % call_.KW, c);
+    for (std::size_t i = 0; i < count; ++i) {
+      const Offset ih = pixels[i].ih + down, iw = pixels[i].iw + along;
+      rows[i] = nullptr;
+      if (ih < 0 || ih >= Offset(call_.H) || iw + Offset(taps) <= 0 || iw >= Offset(call_.W)) continue;
+      const Offset at = iw * pitch + Offset(within);
+      const T* const row = pixels[i].image + ih * end;
+      const Offset from = std::clamp(-at, Offset(0), Offset(n)), until = std::clamp(end - at, from, Offset(n));
+      rows[i] = row + at;
+      if (until - from == Offset(n)) continue;
+      std::fill(edges[i], edges[i] + n, T{});
+      if (from < until) std::copy(row + at + from, row + at + until, edges[i] + from);
+      rows[i] = edges[i];
+    }
     interleave_(rows, count, n, width, dst + k * width);
     k += n;
   }
   clear_lanes(count, kc, width, dst);
-}
-
-/** Null in the padding. */
-template <class T>
-const T* InterleavedImage<T>::pixel(std::size_t index, std::size_t kh, std::size_t kw, std::size_t c) const {
-  const std::size_t ow = index % call_.OW, oh = index / call_.OW % call_.OH, item = index / call_.OW / call_.OH;
-  const Offset ih = Offset(oh * call_.strideH + kh * call_.dilationH) - Offset(call_.padTop);
-  const Offset iw = Offset(ow * call_.strideW + kw * call_.dilationW) - Offset(call_.padLeft);
-  if (ih < 0 || ih >= Offset(call_.H) || iw < 0 || iw >= Offset(call_.W)) return nullptr;
-  return x_ + ((item * call_.H + std::size_t(ih)) * call_.W + std::size_t(iw)) * call_.C + c;
 }
 
 template class PlanarImage<float>;

@@ -11,17 +11,17 @@ namespace uhop {
 template <class T>
 class PlanarImage final : public PanelSource<T> {
  public:
-  PlanarImage(const T* x, const ConvCall& call) : x_(x), call_(call) {}
+  PlanarImage(const T* x, const ConvCall& call, ImageKernel<T> kernel) : x_(x), call_(call), kernel_(kernel) {}
   void pack(std::size_t first, std::size_t count, std::size_t k0, std::size_t kc, std::size_t width,
             T* dst) const override;
 
  private:
   void pack_panel(std::size_t first, std::size_t count, std::size_t k0, std::size_t kc, std::size_t width,
                   T* dst) const;
-  void copy_run(const T* row, std::ptrdiff_t at, std::ptrdiff_t n, T* to) const;
 
   const T* x_;
   const ConvCall& call_;
+  ImageKernel<T> kernel_;
 };
 
 /** nhwc: k = (kh, kw, c) with the group's channels side by side, index over the pixels of the whole batch. */
@@ -36,7 +36,6 @@ class InterleavedImage final : public PanelSource<T> {
  private:
   void pack_panel(std::size_t first, std::size_t count, std::size_t k0, std::size_t kc, std::size_t width,
                   T* dst) const;
-  const T* pixel(std::size_t index, std::size_t kh, std::size_t kw, std::size_t c) const;
 
   const T* x_;
   const ConvCall& call_;

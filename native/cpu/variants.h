@@ -27,12 +27,14 @@ struct GemmVariant {
   std::size_t KC;
   FewRowsKernel<T> fewRows;
   InterleaveKernel<T> interleave;
+  ImageKernel<T> image;
 };
 
 /** The f32 kernel, on panels that are widened and with a result that is narrowed. */
 template <Half T>
 struct GemmVariant<T> : GemmVariant<float> {
   InterleaveKernel<T> interleave;
+  ImageKernel<T> image;
   WidenKernel<T> widen;
   NarrowKernel<T> narrow;
 };
@@ -45,10 +47,22 @@ struct HalfDepthwise {
   NarrowKernel<T> narrow;
 };
 
+/** F(m×m, 3×3) with the products of its positions by the gemm kernel. */
+template <class T>
+struct WinogradVariant {
+  std::size_t m;
+  WinogradKernels<T> transforms;
+  GemmKernel<T> kernel;
+  std::size_t MR;
+  std::size_t NR;
+  std::size_t KC;
+};
+
 using AnyKernel =
     std::variant<GemmVariant<float>, GemmVariant<double>, GemmVariant<F16Bits>, GemmVariant<Bf16Bits>,
                  WidenKernel<F16Bits>, WidenKernel<Bf16Bits>, NarrowKernel<F16Bits>, NarrowKernel<Bf16Bits>,
                  DepthwiseKernel<float>, DepthwiseKernel<double>, HalfDepthwise<F16Bits>, HalfDepthwise<Bf16Bits>,
+                 WinogradVariant<float>, WinogradVariant<double>,
                  ReluKernel<float>, ReluKernel<double>, ReluKernel<F16Bits>, ReluKernel<Bf16Bits>>;
 
 /** One line of variants.inc that this build contains. */

@@ -15,13 +15,17 @@ function someCall(next: () => number): Conv2dCall {
   const depthwise = next() < 0.4;
   const share = depthwise ? 1 : pick(1, 6);
   const groups = depthwise && next() < 0.5 ? pick(15, 36) : pick(1, 4);
+  // Square kernels of 3 and 5 with stride 1 or 2 have loops of their own.
+  const square = next() < 0.6;
+  const [side, stride] = [next() < 0.7 ? 3 : 5, next() < 0.7 ? 1 : 2];
   const extents = {
-    ...{ C: groups * share, O: groups * (depthwise ? pick(1, 2) : pick(1, 5)), KH: pick(1, 4), KW: pick(1, 4) },
-    ...{ H: pick(7, 20), W: pick(7, 45) },
+    ...{ C: groups * share, O: groups * (depthwise ? pick(1, 2) : pick(1, 5)) },
+    ...{ KH: square ? side : pick(1, 4), KW: square ? side : pick(1, 4), H: pick(7, 20), W: pick(7, 67) },
   };
+  const steps = { strideH: pick(1, 3), strideW: pick(1, 3), dilationH: pick(1, 2), dilationW: pick(1, 2) };
   return conv2dCall(extents, {
     ...{ groups, batch: pick(1, 2), layout: next() < 0.5 ? 'nchw' : 'nhwc', dtype: DTYPES[pick(0, 5)]! },
-    ...{ strideH: pick(1, 3), strideW: pick(1, 3), dilationH: pick(1, 2), dilationW: pick(1, 2) },
+    ...(square ? { strideH: stride, strideW: stride } : steps),
     ...{ padTop: pick(0, 3), padLeft: pick(0, 3), padBottom: pick(0, 3), padRight: pick(0, 3) },
     ...{ bias: next() < 0.5, activation: next() < 0.5 ? 'relu' : 'none' },
   });
@@ -109,7 +113,10 @@ describe('conv2d on every path', () => {
     }
     expect(faults.filter((fault) => fault !== '')).toEqual([]);
     const isas = await cpuFeatures();
-    expect([...seen].toSorted()).toEqual(isas.flatMap((isa) => [`cpu:conv-${isa}`, `cpu:depthwise-${isa}`]).toSorted());
+    const kernels = ['conv', 'depthwise', 'winograd'];
+    expect([...seen].toSorted()).toEqual(
+      isas.flatMap((isa) => kernels.map((kernel) => `cpu:${kernel}-${isa}`)).toSorted(),
+    );
   });
 
   it('runs every depthwise variant that this machine has', async () => {

@@ -43,6 +43,20 @@ describe.each(here.filter(({ dtype }) => dtype === 'f32' || dtype === 'f64'))('$
     runSync(index, 3, shapeNumbers(reluCall(x.length, dtype)), x, undefined, undefined, y);
     expect(y.findIndex((value, at) => value !== relu(x[at]!))).toBe(-1);
   });
+
+  it('is the same for results too large for the caches, wherever they begin', () => {
+    const length = (20 << 20) / (dtype === 'f64' ? 8 : 4) + 5;
+    const x: Floats = floats(dtype, length);
+    const some = values(4099, 22);
+    for (let at = 0; at < length; at++) x[at] = some[at % 4099]!;
+    x[length - 3] = Number.NaN;
+    for (const offset of [0, 1, 3]) {
+      const y = guarded(dtype, length, offset);
+      runSync(index, 2, shapeNumbers(reluCall(length, dtype)), x, undefined, undefined, y.data);
+      expect(y.data.findIndex((value, at) => !Object.is(value, relu(x[at]!)))).toBe(-1);
+      expect(y.intact()).toBe(true);
+    }
+  });
 });
 
 describe.each(here.filter(({ dtype }) => dtype === 'f16' || dtype === 'bf16'))('$name', ({ index, dtype }) => {
@@ -53,6 +67,16 @@ describe.each(here.filter(({ dtype }) => dtype === 'f16' || dtype === 'bf16'))('
     runSync(index, 2, shapeNumbers(reluCall(x.length, dtype)), x, undefined, undefined, y);
     const expected = (bits: number): number => (bits < 0x8000 || (bits & 0x7fff) > infinity ? bits : 0);
     expect(y.findIndex((bits, at) => bits !== expected(at))).toBe(-1);
+  });
+
+  it('is right for a result too large for the caches', () => {
+    const x = Uint16Array.from({ length: (9 << 20) + 7 }, (_, at) => at * 7);
+    const y = guarded(dtype, x.length, 1);
+    runSync(index, 2, shapeNumbers(reluCall(x.length, dtype)), x, undefined, undefined, y.data);
+    const infinity = dtype === 'f16' ? 0x7c00 : 0x7f80;
+    const expected = (bits: number): number => (bits < 0x8000 || (bits & 0x7fff) > infinity ? bits : 0);
+    expect(y.data.findIndex((bits, at) => bits !== expected(x[at]!))).toBe(-1);
+    expect(y.intact()).toBe(true);
   });
 
   it('leaves the tail alone', () => {

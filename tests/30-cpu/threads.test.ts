@@ -58,14 +58,26 @@ const cases: readonly [string, Call, Operands][] = [
     conv2dCall({ C: 48, H: 40, W: 41, O: 37, KH: 3, KW: 3 }, { padTop: 1, padLeft: 1 }),
     { inputs: [f32(48 * 40 * 41, 10), f32(37 * 48 * 9, 11)], out: new Float32Array(37 * 39 * 40) },
   ],
+  [
+    'a convolution of a small image of many channels',
+    conv2dCall({ C: 260, H: 7, W: 7, O: 210, KH: 3, KW: 3 }, { padTop: 1, padLeft: 1, layout: 'nhwc' }),
+    { inputs: [f32(260 * 49, 12), f32(210 * 260 * 9, 13)], out: new Float32Array(210 * 36) },
+  ],
+  [
+    'a depthwise convolution',
+    conv2dCall({ C: 40, H: 61, W: 50, O: 40, KH: 5, KW: 5 }, { groups: 40, padTop: 2, padLeft: 2 }),
+    { inputs: [f32(40 * 61 * 50, 14), f32(40 * 25, 15)], out: new Float32Array(40 * 59 * 48) },
+  ],
 ];
 
 describe.each(cases)('%s', (_, call, numbers) => {
-  const gemms = variants.flatMap(({ op, dtype, runsHere, name }, index) =>
-    op === 'gemm' && dtype !== 'f64' && runsHere ? [{ name, dtype, index }] : [],
+  const direct = call.op === 'conv2d' && call.groups > 1 ? ['depthwise'] : ['winograd2', 'winograd4'];
+  const ops = call.op === 'conv2d' ? ['gemm', ...direct] : ['gemm'];
+  const computing = variants.flatMap(({ op, dtype, runsHere, name }, index) =>
+    ops.includes(op) && dtype !== 'f64' && runsHere ? [{ name, dtype, index }] : [],
   );
 
-  it.each(gemms)('has the same bits on 1, 2, 3 and 7 threads and in a second run: $name', ({ index, dtype }) => {
+  it.each(computing)('has the same bits on 1, 2, 3 and 7 threads and in a second run: $name', ({ index, dtype }) => {
     const operands = stored(numbers, dtype);
     const alone = bits(index, 1, call, operands);
     expect(alone.includes(NAN) || alone.includes(NAN & 0xffff)).toBe(false);

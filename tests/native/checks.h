@@ -1,6 +1,7 @@
 #pragma once
 #include "../../native/cpu/conv.h"
 #include "../../native/cpu/matmul.h"
+#include "../../native/cpu/winograd.h"
 #include "report.h"
 
 // One check per kind of kernel; `check` of the kind that a registry line has is all of them together.
@@ -27,6 +28,10 @@ void check(const DepthwiseKernel<float>& kernel, Effort effort, Report& report);
 void check(const DepthwiseKernel<double>& kernel, Effort effort, Report& report);
 void check(const HalfDepthwise<F16Bits>& v, Effort effort, Report& report);
 void check(const HalfDepthwise<Bf16Bits>& v, Effort effort, Report& report);
+
+/** Through `winograd2d`, within the bound of a tile. */
+void check(const WinogradVariant<float>& v, Effort effort, Report& report);
+void check(const WinogradVariant<double>& v, Effort effort, Report& report);
 
 void check(const ReluKernel<float>& kernel, Effort effort, Report& report);
 void check(const ReluKernel<double>& kernel, Effort effort, Report& report);

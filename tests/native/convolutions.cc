@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "checks.h"
 #include "covering.h"
 #include "memory.h"
@@ -10,10 +12,15 @@ namespace uhop::check {
 
 namespace {
 
+/** What the driver computes. */
+enum class Family { any, depthwise, winograd };
+
 struct ConvCase {
   ConvCall call;
   Kind kind;
   bool allThreads;
+  /** Outputs along a side of a Winograd tile; 0 for direct sums. */
+  std::size_t m;
 };
 
 /** The definition, element by element, on numbers. */
@@ -25,7 +32,8 @@ class Reference {
     for (std::size_t i = 0; i < call.needW(); ++i) w_.push_back(value_of(data.w[i]));
   }
 
-  Expected all() const {
+  /** With m, scales are those of a Winograd tile: Σ_c max|x|·Σ|w| over its inputs and its filter's taps. */
+  Expected all(std::size_t m) const {
     Expected result;
     const std::size_t pixels = call_.OH * call_.OW;
     for (std::size_t i = 0; i < call_.needOut(); ++i) {
@@ -34,11 +42,33 @@ class Reference {
       const std::size_t pixel = call_.interleaved ? rest / call_.O : rest % pixels;
       result.push<T>(sum(item, o, pixel / call_.OW, pixel % call_.OW), bias_ == nullptr ? nullptr : bias_ + o,
                      call_.relu);
+      if (m > 0) result.scale.back() = tile_scale(item, o, pixel / call_.OW / m * m, pixel % call_.OW / m * m, m) + bias(o);
     }
     return result;
   }
 
  private:
+  double bias(std::size_t o) const { return bias_ == nullptr ? 0 : std::fabs(value_of(bias_[o])); }
+
+  double tile_scale(std::size_t item, std::size_t o, std::size_t oh, std::size_t ow, std::size_t m) const {
+    const ConvCall& c = call_;
+    const std::size_t share = c.C / c.groups, first = o / (c.O / c.groups) * share;
+    double scale = 0;
+    for (std::size_t i = 0; i < share; ++i) {
+      double most = 0, taps = 0;
+      for (std::size_t at = 0; at < (m + 2) * (m + 2); ++at) {
+        const std::size_t h = oh + at / (m + 2) - c.padTop, w = ow + at % (m + 2) - c.padLeft;
+        if (h < c.H && w < c.W) most = std::max(most, std::fabs(x_[pixel(item, first + i, h, w)]));
+      }
+      for (std::size_t tap = 0; tap < 9; ++tap) {
+        taps += std::fabs(w_[c.interleaved ? (tap * share + i) * c.O + o : (o * share + i) * 9 + tap]);
+      }
+      scale += most * taps;
+    }
+    // The sums of the transforms' coefficients along both axes.
+    return scale * (m == 2 ? 16 : 1024);
+  }
+
   Dot<T> sum(std::size_t item, std::size_t o, std::size_t oh, std::size_t ow) const {
     const ConvCall& c = call_;
     const std::size_t share = c.C / c.groups, first = o / (c.O / c.groups) * share;
@@ -78,7 +108,8 @@ class ConvCheck {
 
   void run(const ConvCase& one) {
     const ConvCall& call = one.call;
-    const std::size_t seed = report_.cases(), terms = call.C / call.groups * call.KH * call.KW;
+    const std::size_t seed = report_.cases();
+    const std::size_t share = call.C / call.groups, terms = one.m > 0 ? share + 11 : share * call.KH * call.KW;
     Random random(seed);
     const auto operand = [&](Fenced& where, std::size_t count, Role role) {
       T* const x = where.place<T>(count, seed % 4 != 3);
@@ -96,8 +127,8 @@ class ConvCheck {
       if (!run_(call, data, Crew{threads})) return fail(one, threads, "was cancelled");
       if (!out_.intact()) return fail(one, threads, "wrote around the result");
       if (first.empty()) {
-        const Verdict verdict{terms, is_exact(one.kind), call.relu};
-        const std::string wrong = first_wrong<T>(data.out, Reference<T>(call, data).all(), verdict);
+        const Verdict verdict{terms, one.m == 0 && is_exact(one.kind), call.relu};
+        const std::string wrong = first_wrong<T>(data.out, Reference<T>(call, data).all(one.m), verdict);
         if (!wrong.empty()) return fail(one, threads, wrong);
         for (std::size_t i = 0; i < out_.count(); ++i) first.push_back(bits_of(data.out[i]));
       }
@@ -151,6 +182,17 @@ ConvCall call_of(std::size_t C, std::size_t O, std::size_t groups, std::size_t w
   return call;
 }
 
+/** What Winograd's filtering computes. */
+void make_three_by_three(ConvCall& call, Random& random) {
+  call.KH = call.KW = 3;
+  call.strideH = call.strideW = call.dilationH = call.dilationW = 1;
+  const auto outputs = [&](std::size_t extent, std::size_t pad) {
+    const std::size_t padded = extent + pad + std::size_t(random.between(0, 3));
+    return padded < 3 ? 0 : padded - 2;
+  };
+  call.OH = outputs(call.H, call.padTop), call.OW = outputs(call.W, call.padLeft);
+}
+
 /** Grows until three threads have something to do. */
 void enlarge(ConvCall& call, std::size_t macs) {
   const std::size_t one = call.O * (call.C / call.groups) * call.KH * call.KW * call.OW;
@@ -160,16 +202,18 @@ void enlarge(ConvCall& call, std::size_t macs) {
 }
 
 template <class T, class Run>
-void check_convolutions(Run driver, bool depthwise, Effort effort, Report& report) {
+void check_convolutions(Run driver, Family family, Effort effort, Report& report, std::size_t m = 0) {
   ConvCheck<T, Run> check(driver, report);
+  const bool depthwise = family == Family::depthwise;
   std::size_t turn = 0;
   const auto run = [&](std::size_t C, std::size_t O, std::size_t groups, std::size_t width, std::size_t macs = 0) {
     Random random(++turn);
     ConvCall call = call_of(C, O, groups, width, random);
     if (depthwise && call.interleaved) call.O = call.C;
+    if (family == Family::winograd) make_three_by_three(call, random);
     if (macs > 0 && call.OW > 0) enlarge(call, macs);
     const Kind kind = macs > 0 && turn % 2 == 0 ? Kind::random : Kind(random.between(0, kKinds - 1));
-    check.run({call, kind, macs > 0});
+    check.run({call, kind, macs > 0, m});
     return !report.failed();
   };
   // Channels, filters and widths over the covering; in groups, rounded up to what is shared out. The channels of a
@@ -196,7 +240,7 @@ void check_conv2d(const GemmVariant<T>& v, Effort effort, Report& report) {
   const auto driver = [&v](const ConvCall& call, const Operands<T>& data, const Crew& crew) {
     return conv2d(v, call, data, crew);
   };
-  check_convolutions<T>(driver, false, effort, report);
+  check_convolutions<T>(driver, Family::any, effort, report);
 }
 
 template void check_conv2d(const GemmVariant<float>&, Effort, Report&);
@@ -209,9 +253,19 @@ static void check_depthwise(const Variant& v, Effort effort, Report& report) {
   const auto driver = [&v](const ConvCall& call, const Operands<T>& data, const Crew& crew) {
     return depthwise2d(v, call, data, crew);
   };
-  check_convolutions<T>(driver, true, effort, report);
+  check_convolutions<T>(driver, Family::depthwise, effort, report);
 }
 
+template <class T>
+static void check_winograd(const WinogradVariant<T>& v, Effort effort, Report& report) {
+  const auto driver = [&v](const ConvCall& call, const Operands<T>& data, const Crew& crew) {
+    return winograd2d(v, call, data, crew);
+  };
+  check_convolutions<T>(driver, Family::winograd, effort, report, v.m);
+}
+
+void check(const WinogradVariant<float>& v, Effort e, Report& r) { check_winograd(v, e, r); }
+void check(const WinogradVariant<double>& v, Effort e, Report& r) { check_winograd(v, e, r); }
 void check(const DepthwiseKernel<float>& v, Effort e, Report& r) { check_depthwise<float>(v, e, r); }
 void check(const DepthwiseKernel<double>& v, Effort e, Report& r) { check_depthwise<double>(v, e, r); }
 void check(const HalfDepthwise<F16Bits>& v, Effort e, Report& r) { check_depthwise<F16Bits>(v, e, r); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <vector>
 
 #include "checks.h"
@@ -85,9 +86,10 @@ std::vector<float> around_ties() {
 template <class X, class Y>
 class ElementwiseCheck {
  public:
-  using Kernel = void (*)(const X*, Y*, std::size_t);
+  using Kernel = std::function<void(const X*, Y*, std::size_t)>;
   using Right = bool (*)(X, Y);
-  ElementwiseCheck(Kernel kernel, Right right, Report& report) : kernel_(kernel), right_(right), report_(report) {}
+  ElementwiseCheck(Kernel kernel, Right right, Report& report)
+      : kernel_(std::move(kernel)), right_(right), report_(report) {}
 
   /** Directly, out of place and where it may be in place. */
   void run(const X* values, std::size_t count) {
@@ -141,9 +143,9 @@ class ElementwiseCheck {
 };
 
 template <class X, class Y>
-void check_elements(void (*kernel)(const X*, Y*, std::size_t), bool (*right)(X, Y), std::vector<X> values,
+void check_elements(std::function<void(const X*, Y*, std::size_t)> kernel, bool (*right)(X, Y), std::vector<X> values,
                     Report& report) {
-  ElementwiseCheck<X, Y> check(kernel, right, report);
+  ElementwiseCheck<X, Y> check(std::move(kernel), right, report);
   Random random(2);
   for (std::size_t count = 0; count <= 300 && !report.failed(); ++count) {
     const std::size_t last = values.size() - count;
@@ -158,7 +160,10 @@ void check_elements(void (*kernel)(const X*, Y*, std::size_t), bool (*right)(X, 
 
 template <class T>
 void check_relu(ReluKernel<T> kernel, Effort effort, Report& report) {
-  check_elements<T, T>(kernel, right_relu<T>, patterns<T>(effort), report);
+  for (const bool past : {false, true}) {
+    const auto run = [=](const T* x, T* y, std::size_t n) { kernel(x, y, n, past); };
+    if (!report.failed()) check_elements<T, T>(run, right_relu<T>, patterns<T>(effort), report);
+  }
 }
 
 template <Half T>

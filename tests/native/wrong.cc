@@ -28,10 +28,10 @@ const Kernel& right() {
 }
 
 using Tile = GemmTile<float>;
-using Row = DepthwiseRow<float>;
+using Rows = DepthwiseRows<float>;
 
 void multiply(const Tile& t) { right<GemmVariant<float>>().kernel(t); }
-void convolve(const Row& r) { right<DepthwiseKernel<float>>()(r); }
+void convolve(const Rows& r) { right<DepthwiseKernel<float>>()(r); }
 float& last_of(const Tile& t) { return t.c[std::size_t(t.m - 1) * t.ldc + std::size_t(t.n - 1)]; }
 
 template <class F>
@@ -146,59 +146,61 @@ struct WrongDepthwise {
 
 const WrongDepthwise kDepthwise[] = {
     {"a depthwise that drops the last tap",
-     [](const Row& r) {
-       Row wrong = r;
+     [](const Rows& r) {
+       Rows wrong = r;
        wrong.KH -= 1;
        convolve(wrong);
      }},
     {"a depthwise that loses the bias",
-     [](const Row& r) {
-       Row wrong = r;
+     [](const Rows& r) {
+       Rows wrong = r;
        wrong.bias = nullptr;
        convolve(wrong);
      }},
     {"a depthwise that forgets the padding",
-     [](const Row& r) {
-       Row wrong = r;
+     [](const Rows& r) {
+       Rows wrong = r;
        wrong.padLeft = 0;
        convolve(wrong);
      }},
-    {"a depthwise that leaves the last element of a row",
-     [](const Row& r) {
-       const std::ptrdiff_t last = r.interleaved ? (r.OW - 1) * r.outPitch + r.lanes - 1 : r.OW - 1;
+    {"a depthwise that leaves the last element of a block",
+     [](const Rows& r) {
+       const std::ptrdiff_t last = (r.first + r.count) * r.OW * (r.interleaved ? r.lanes : 1) - 1;
        const float before = r.out[last];
        convolve(r);
        r.out[last] = before;
      }},
     {"a depthwise whose relu makes NaN zero",
-     [](const Row& r) {
+     [](const Rows& r) {
        convolve(r);
-       const std::ptrdiff_t count = r.interleaved ? r.OW * r.lanes : r.OW;
-       for (std::ptrdiff_t i = 0; i < count; ++i) r.out[i] = r.relu && std::isnan(r.out[i]) ? 0 : r.out[i];
+       const std::ptrdiff_t row = r.OW * (r.interleaved ? r.lanes : 1);
+       for (std::ptrdiff_t i = r.first * row; i < (r.first + r.count) * row; ++i) {
+         r.out[i] = r.relu && std::isnan(r.out[i]) ? 0 : r.out[i];
+       }
      }},
 };
 
 const std::pair<const char*, ReluKernel<float>> kRelus[] = {
     {"a relu that makes NaN zero",
-     [](const float* x, float* y, std::size_t n) {
+     [](const float* x, float* y, std::size_t n, bool) {
        for (std::size_t i = 0; i < n; ++i) y[i] = x[i] > 0 ? x[i] : 0;
      }},
     {"a relu that keeps -0",
-     [](const float* x, float* y, std::size_t n) {
+     [](const float* x, float* y, std::size_t n, bool) {
        for (std::size_t i = 0; i < n; ++i) y[i] = x[i] < 0 ? 0 : x[i];
      }},
     {"a relu that leaves the last element",
-     [](const float* x, float* y, std::size_t n) {
-       if (n > 0) right<ReluKernel<float>>()(x, y, n - 1);
+     [](const float* x, float* y, std::size_t n, bool) {
+       if (n > 0) right<ReluKernel<float>>()(x, y, n - 1, false);
      }},
     {"a relu that reads on",
-     [](const float* x, float* y, std::size_t n) {
-       right<ReluKernel<float>>()(x, y, n);
+     [](const float* x, float* y, std::size_t n, bool) {
+       right<ReluKernel<float>>()(x, y, n, false);
        [[maybe_unused]] const volatile float behind = x[n];
      }},
     {"a relu that writes on",
-     [](const float* x, float* y, std::size_t n) {
-       right<ReluKernel<float>>()(x, y, n);
+     [](const float* x, float* y, std::size_t n, bool) {
+       right<ReluKernel<float>>()(x, y, n, false);
        y[n] = 0;
      }},
 };
@@ -236,6 +238,33 @@ const std::pair<const char*, NarrowKernel<Bf16Bits>> kNarrows[] = {
        for (std::size_t i = 0; i < n; ++i) y[i].bits &= std::isnan(x[i]) ? 0xff80 : 0xffff;
      }},
 };
+
+/** A transform that spoils what the right one made. */
+WinogradVariant<float> with_wrong_filters() {
+  WinogradVariant<float> v = right<WinogradVariant<float>>();
+  v.transforms.filters = [](const WinogradFilters<float>& f) {
+    right<WinogradVariant<float>>().transforms.filters(f);
+    f.to[0] = -f.to[0];
+  };
+  return v;
+}
+
+/** Products that drop the last channel. */
+WinogradVariant<float> with_wrong_products() {
+  WinogradVariant<float> v = right<WinogradVariant<float>>();
+  v.kernel = kGemms[0].kernel;
+  return v;
+}
+
+/** An output that is not finite stays what it is. */
+WinogradVariant<float> without_repair() {
+  WinogradVariant<float> v = right<WinogradVariant<float>>();
+  v.transforms.output = [](const WinogradOutput<float>& out) {
+    right<WinogradVariant<float>>().transforms.output(out);
+    return false;
+  };
+  return v;
+}
 
 GemmVariant<float> with(GemmKernel<float> kernel) {
   GemmVariant<float> v = right<GemmVariant<float>>();
@@ -277,6 +306,10 @@ std::vector<WrongKernel> wrong_kernels() {
   for (const auto& [what, kernel] : kDepthwise) {
     all.push_back({what, [kernel = kernel](Report& report) { check(kernel, Effort::brief, report); }});
   }
+  const auto winograd = [](const WinogradVariant<float>& v, Effort effort, Report& report) { check(v, effort, report); };
+  through("a Winograd with a wrong filter", "in conv2d", winograd, with_wrong_filters());
+  through("a Winograd that drops the last channel", "in conv2d", winograd, with_wrong_products());
+  through("a Winograd that leaves what is not finite", "in conv2d", winograd, without_repair());
   add(all, kRelus);
   add(all, kWidens);
   add(all, kNarrows);
