@@ -22,7 +22,7 @@ const WEIGHT = 0.3;
 const PRODUCT = 250;
 /** Transformed filters beyond so many do not stay in a near cache. */
 const NEAR = 2 ** 20;
-const DISTANT = 0.45;
+const DISTANT = { nchw: 0.45, nhwc: 0.9 } as const;
 
 /** Depthwise: a tap of a vector in the loops for square kernels, and in those for the rest. */
 const TAP = 0.4;
@@ -73,7 +73,7 @@ function winograd(call: Conv2dCall, m: number, lanes: number, slower: number): n
         20;
   const positions = (m + 2) ** 2;
   const filters = positions * C * call.O;
-  return positions * groups * position + DISTANT * Math.max(0, filters - NEAR);
+  return positions * groups * position + DISTANT[call.layout] * Math.max(0, filters - NEAR);
 }
 
 function depthwise(call: Conv2dCall, lanes: number): number {
