@@ -43,7 +43,8 @@ napi_value run_sync(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-/** run(variant, threads, shape, x, w, bias, out, prepacked, done) → ticket; done(0 completed | 1 cancelled | 2 out of memory) */
+/** run(variant, threads, shape, x, w, bias, out, prepacked, done) → ticket; done(0 completed | 1 cancelled | 2 out of
+ * memory) */
 napi_value run(napi_env env, napi_callback_info info) {
   constexpr std::size_t doneAt = BoundCall::arity;
   const Arguments<doneAt + 1> arguments(env, info);
@@ -64,7 +65,8 @@ napi_value cancel(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-/** prepackedLength(variant, shape) → elements of what a call with the shape [prepack, …shape] writes; 0: nothing to gain */
+/** prepackedLength(variant, shape) → elements of what a call with the shape [prepack, …shape] writes; 0: nothing to
+ * gain */
 napi_value prepacked_length(napi_env env, napi_callback_info info) {
   const Arguments<2> arguments(env, info);
   return number(env, double(weight_length(env, arguments.at[0], arguments.at[1])));

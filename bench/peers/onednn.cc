@@ -1,10 +1,10 @@
 // oneDNN 2 as a program in C++ would call it. Weights that may be known ahead are in the library's own form before the
 // clock starts. Plain x and result: the library may work on forms of its own, and what it takes to bring x there and
 // the result back is in the time. Blocked: only the primitive is, x and result staying in those forms.
-#include <dnnl.hpp>
 #include <dnnl_version.h>
 #include <omp.h>
 
+#include <dnnl.hpp>
 #include <vector>
 
 #include "ops.h"
@@ -70,10 +70,9 @@ Case matmul(std::istream& words) {
   memory plain = wrap(b, op->b.get()), weights = in_form(plain, pd.weights_desc());
   if (weights != plain) reorder(plain, weights);
   Steps steps;
-  steps.list.push_back({dnnl::matmul(pd),
-                        {{DNNL_ARG_SRC, wrap(a, op->a.get())},
-                         {DNNL_ARG_WEIGHTS, weights},
-                         {DNNL_ARG_DST, wrap(out, op->out.get())}}});
+  steps.list.push_back(
+      {dnnl::matmul(pd),
+       {{DNNL_ARG_SRC, wrap(a, op->a.get())}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DST, wrap(out, op->out.get())}}});
   return computed(op, op->out.get(), op->length(), pd.impl_info_str(), steps);
 }
 
@@ -86,16 +85,15 @@ Case conv2d(std::istream& words) {
   const Dims wDims = G > 1 ? Dims{G, op->O / G, share, op->KH, op->KW} : Dims{op->O, share, op->KH, op->KW};
   const Tag tag = op->nhwc ? Tag::nhwc : Tag::nchw;
   const Tag wTag = op->nhwc ? (G > 1 ? Tag::hwigo : Tag::hwio) : (G > 1 ? Tag::goihw : Tag::oihw);
-  const dnnl::convolution_forward::primitive_desc pd(
-      {dnnl::prop_kind::forward_inference,
-       dnnl::algorithm::convolution_auto,
-       {xDims, f32, any},
-       {wDims, f32, any},
-       {outDims, f32, any},
-       Dims{op->strideH, op->strideW},
-       Dims{op->top, op->left},
-       Dims{op->bottom, op->right}},
-      library().engine);
+  const dnnl::convolution_forward::primitive_desc pd({dnnl::prop_kind::forward_inference,
+                                                      dnnl::algorithm::convolution_auto,
+                                                      {xDims, f32, any},
+                                                      {wDims, f32, any},
+                                                      {outDims, f32, any},
+                                                      Dims{op->strideH, op->strideW},
+                                                      Dims{op->top, op->left},
+                                                      Dims{op->bottom, op->right}},
+                                                     library().engine);
   memory x = wrap({xDims, f32, tag}, op->x.get()), out = wrap({outDims, f32, tag}, op->out.get());
   memory w = wrap({wDims, f32, wTag}, op->w.get());
   memory ownX = in_form(x, pd.src_desc()), ownW = in_form(w, pd.weights_desc()), ownOut = in_form(out, pd.dst_desc());
@@ -103,8 +101,8 @@ Case conv2d(std::istream& words) {
   if (ownX != x) reorder(x, ownX);
   Steps steps;
   if (!op->blocked && ownX != x) steps.move(x, ownX);
-  steps.list.push_back({dnnl::convolution_forward(pd),
-                        {{DNNL_ARG_SRC, ownX}, {DNNL_ARG_WEIGHTS, ownW}, {DNNL_ARG_DST, ownOut}}});
+  steps.list.push_back(
+      {dnnl::convolution_forward(pd), {{DNNL_ARG_SRC, ownX}, {DNNL_ARG_WEIGHTS, ownW}, {DNNL_ARG_DST, ownOut}}});
   if (!op->blocked && ownOut != out) steps.move(ownOut, out);
   const std::string forms = ownX == x && ownOut == out ? " on plain x and result" : " on forms of its own";
   Case result = computed(op, op->out.get(), op->length(), pd.impl_info_str() + forms, steps);

@@ -85,9 +85,8 @@ Case spread(long threads, long length, std::string note, F part) {
 Case copy(std::istream& words) {
   const long threads = next(words), length = next(words);
   std::shared_ptr<float[]> from = random(std::size_t(length), 1), to = blank(std::size_t(length));
-  Case result = spread(threads, length, "memcpy", [=](long at, long n) {
-    std::memcpy(&to[at], &from[at], std::size_t(n) * sizeof(float));
-  });
+  Case result = spread(threads, length, "memcpy",
+                       [=](long at, long n) { std::memcpy(&to[at], &from[at], std::size_t(n) * sizeof(float)); });
   result.result = to.get();
   result.length = std::size_t(length);
   return result;

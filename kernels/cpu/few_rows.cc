@@ -70,10 +70,8 @@ static void pick_rows(const GemmTile<T>& t, T* scratch) {
 
 namespace uhop {
 
-#define UHOP_GEMM(dtype, T, isa, MR, NR, KC)                                \
-  void dtype##_few_rows__##isa(const GemmTile<T>& t, T* scratch) {          \
-    isa::pick_rows<T, kFewRows>(t, scratch);                                \
-  }
+#define UHOP_GEMM(dtype, T, isa, MR, NR, KC) \
+  void dtype##_few_rows__##isa(const GemmTile<T>& t, T* scratch) { isa::pick_rows<T, kFewRows>(t, scratch); }
 #include "variants.inc"
 
 }  // namespace uhop

@@ -111,10 +111,8 @@ static void any_tile(const GemmTile<T>& t) {
 
 namespace uhop {
 
-#define UHOP_GEMM(dtype, T, isa, MR, NR, KC)                     \
-  void dtype##_gemm__##isa##_##MR##x##NR(const GemmTile<T>& t) { \
-    isa::any_tile<T, MR, NR / isa::Simd<T>::width>(t);           \
-  }
+#define UHOP_GEMM(dtype, T, isa, MR, NR, KC) \
+  void dtype##_gemm__##isa##_##MR##x##NR(const GemmTile<T>& t) { isa::any_tile<T, MR, NR / isa::Simd<T>::width>(t); }
 #include "variants.inc"
 
 }  // namespace uhop

@@ -1,11 +1,9 @@
-#include <utility>
-
 #include "kernels.h"
-#include "simd.h"
+#include "lanes.h"
 
 // Packing that transposes: rows of an operand become lanes side by side. Blocks of L×L elements are transposed in
-// registers by log2(L) rounds of exchanges between row i and row i + d, d = 1, 2, 4, … (Eklundh, "A fast computer method
-// for matrix transposing", 1972).
+// registers by log2(L) rounds of exchanges between row i and row i + d, d = 1, 2, 4, … (Eklundh, "A fast computer
+// method for matrix transposing", 1972).
 
 namespace uhop::UHOP_ISA {
 
@@ -14,7 +12,7 @@ constexpr std::size_t kStretch = 32;
 
 /** The lanes of a and b whose index has bit D clear, or set, put where bit D says which of the two they came from. */
 template <int D, bool HIGH, class V, int... E>
-UHOP_INLINE V exchange(V a, V b, std::integer_sequence<int, E...>) {
+UHOP_INLINE V exchange(V a, V b, Indices<E...>) {
   constexpr int L = sizeof...(E);
   return __builtin_shufflevector(a, b, ((E & D) == 0 ? E + (HIGH ? D : 0) : E + L - (HIGH ? 0 : D))...);
 }
@@ -25,8 +23,8 @@ UHOP_INLINE void transpose(V (&rows)[L]) {
 #pragma GCC unroll 32
     for (int i = 0; i < L; ++i) {
       if ((i & D) != 0) continue;
-      const V low = exchange<D, false>(rows[i], rows[i + D], std::make_integer_sequence<int, L>());
-      rows[i + D] = exchange<D, true>(rows[i], rows[i + D], std::make_integer_sequence<int, L>());
+      const V low = exchange<D, false>(rows[i], rows[i + D], typename CountTo<L>::type());
+      rows[i + D] = exchange<D, true>(rows[i], rows[i + D], typename CountTo<L>::type());
       rows[i] = low;
     }
     transpose<L, D * 2>(rows);
@@ -110,9 +108,9 @@ static void interleave(const T* const* rows, std::size_t count, std::size_t kc, 
 
 namespace uhop {
 
-#define UHOP_INTERLEAVE(dtype, T, isa)                                                                             \
+#define UHOP_INTERLEAVE(dtype, T, isa)                                                                                 \
   void dtype##_interleave__##isa(const T* const* rows, std::size_t count, std::size_t kc, std::size_t width, T* dst) { \
-    isa::interleave(rows, count, kc, width, dst);                                                                  \
+    isa::interleave(rows, count, kc, width, dst);                                                                      \
   }
 #define UHOP_GEMM(dtype, T, isa, MR, NR, KC) UHOP_INTERLEAVE(dtype, T, isa)
 #define UHOP_HALF_GEMM(dtype, T, isa, MR, NR, KC) UHOP_INTERLEAVE(dtype, T, isa)

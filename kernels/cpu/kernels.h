@@ -18,8 +18,8 @@ struct Bf16Bits {
  *   s[i][j] = Σ_{k<kc} a[i·aRow + k·aStep] · b[k·bStep + j], k ascending
  *   C[i][j] = accumulate ? C[i][j] + s[i][j] : s[i][j]
  *   finish: C[i][j] = act(C[i][j] + bias[i·biasI + j·biasJ]), biasI and biasJ each 0 or 1
- * bPadded: the rows of b may be read up to the next whole vector beyond n. Apart from that nothing outside the operands'
- * elements is read, and nothing outside the m×n elements of C is written.
+ * bPadded: the rows of b may be read up to the next whole vector beyond n. Apart from that nothing outside the
+ * operands' elements is read, and nothing outside the m×n elements of C is written.
  */
 template <class T>
 struct GemmTile {
@@ -45,7 +45,8 @@ struct GemmTile {
 template <class T>
 using GemmKernel = void (*)(const GemmTile<T>&);
 
-/** The same tile with m ≤ kFewRows and any n. `scratch`: m rows of n elements rounded up to whole vectors, 64-byte aligned. */
+/** The same tile with m ≤ kFewRows and any n. `scratch`: m rows of n elements rounded up to whole vectors, 64-byte
+ * aligned. */
 template <class T>
 using FewRowsKernel = void (*)(const GemmTile<T>&, T* scratch);
 constexpr int kFewRows = 8;
@@ -96,7 +97,6 @@ struct DepthwiseRows {
 
 template <class T>
 using DepthwiseKernel = void (*)(const DepthwiseRows<T>&);
-
 
 /** Output pixels side by side in a panel and in a row, and the input position of the first under the tap (0, 0). */
 struct ImageRun {

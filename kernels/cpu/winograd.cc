@@ -77,9 +77,7 @@ static void filters_of(const WinogradFilters<T>& f) {
 template <class T, int M, bool EDGE>
 UHOP_INLINE void load_columns(const T* p, const std::uint64_t* inside, Vec<T> (&d)[M + 2]) {
   constexpr int V = Simd<T>::width;
-  const auto at = [&](int i) {
-    return EDGE ? load_bits(p + i, inside[i / 32] >> i % 32) : load(p + i);
-  };
+  const auto at = [&](int i) { return EDGE ? load_bits(p + i, inside[i / 32] >> i % 32) : load(p + i); };
   if constexpr (M == 2) {
     const Vec<T> a = at(0), b = at(V), c = at(2), e = at(V + 2);
     d[0] = even<T>(a, b);
@@ -294,9 +292,9 @@ static bool output_of(const WinogradOutput<T>& out) {
 
 namespace uhop {
 
-#define UHOP_WINOGRAD(dtype, T, isa, M, MR, NR, KC)                                                                   \
-  void dtype##_winograd##M##_filters__##isa(const WinogradFilters<T>& f) { isa::filters_of<T, M>(f); }                \
-  void dtype##_winograd##M##_input__##isa(const WinogradInput<T>& in) { isa::input_of<T, M>(in); }                    \
+#define UHOP_WINOGRAD(dtype, T, isa, M, MR, NR, KC)                                                    \
+  void dtype##_winograd##M##_filters__##isa(const WinogradFilters<T>& f) { isa::filters_of<T, M>(f); } \
+  void dtype##_winograd##M##_input__##isa(const WinogradInput<T>& in) { isa::input_of<T, M>(in); }     \
   bool dtype##_winograd##M##_output__##isa(const WinogradOutput<T>& out) { return isa::output_of<T, M>(out); }
 #include "variants.inc"
 

@@ -7,13 +7,14 @@ namespace uhop {
 Environment::Environment(napi_env env) : env_(env) {
   napi_value name;
   check(napi_create_string_utf8(env, "uhop", NAPI_AUTO_LENGTH, &name));
-  check(napi_create_threadsafe_function(env, nullptr, nullptr, name, 0, 1, nullptr, nullptr, this, on_report,
-                                        &reports_));
+  check(
+      napi_create_threadsafe_function(env, nullptr, nullptr, name, 0, 1, nullptr, nullptr, this, on_report, &reports_));
   check(napi_unref_threadsafe_function(env, reports_));
-  check(napi_set_instance_data(env, this, [](napi_env, void* self, void*) { delete static_cast<Environment*>(self); },
-                               nullptr));
+  check(napi_set_instance_data(
+      env, this, [](napi_env, void* self, void*) { delete static_cast<Environment*>(self); }, nullptr));
   // Hooks run last in, first out: this one before the thread-safe function's own, and before any buffer is freed.
-  check(napi_add_env_cleanup_hook(env, [](void* self) { static_cast<Environment*>(self)->close(); }, this));
+  check(napi_add_env_cleanup_hook(
+      env, [](void* self) { static_cast<Environment*>(self)->close(); }, this));
 }
 
 Environment& Environment::of(napi_env env) {

@@ -81,12 +81,25 @@ MatmulCall read_matmul(Shape& shape) {
 }
 
 ConvCall read_conv(Shape& shape) {
-  const ConvCall call{.batch = shape.number(), .C = shape.number(), .H = shape.number(), .W = shape.number(),
-                      .O = shape.number(), .KH = shape.positive(), .KW = shape.positive(), .OH = shape.number(),
-                      .OW = shape.number(), .strideH = shape.positive(), .strideW = shape.positive(),
-                      .dilationH = shape.positive(), .dilationW = shape.positive(), .padTop = shape.number(),
-                      .padLeft = shape.number(), .groups = shape.positive(), .interleaved = shape.flag(),
-                      .bias = shape.flag(), .relu = shape.flag()};
+  const ConvCall call{.batch = shape.number(),
+                      .C = shape.number(),
+                      .H = shape.number(),
+                      .W = shape.number(),
+                      .O = shape.number(),
+                      .KH = shape.positive(),
+                      .KW = shape.positive(),
+                      .OH = shape.number(),
+                      .OW = shape.number(),
+                      .strideH = shape.positive(),
+                      .strideW = shape.positive(),
+                      .dilationH = shape.positive(),
+                      .dilationW = shape.positive(),
+                      .padTop = shape.number(),
+                      .padLeft = shape.number(),
+                      .groups = shape.positive(),
+                      .interleaved = shape.flag(),
+                      .bias = shape.flag(),
+                      .relu = shape.flag()};
   if (call.C % call.groups != 0 || call.O % call.groups != 0) {
     throw BadArgument{"shape: the channels do not divide into the groups"};
   }

@@ -10,9 +10,9 @@ namespace uhop {
 using Work = std::function<bool(const Crew&)>;
 
 /**
- * (variant, threads, shape, x, w, bias, out, prepacked), the common arguments of `runSync` and `run`. A shape that begins
- * with the number of `prepack` makes the call pack x, which is its w, into `out`; what that gives is the `prepacked` of the
- * same call.
+ * (variant, threads, shape, x, w, bias, out, prepacked), the common arguments of `runSync` and `run`. A shape that
+ * begins with the number of `prepack` makes the call pack x, which is its w, into `out`; what that gives is the
+ * `prepacked` of the same call.
  */
 struct BoundCall {
   unsigned threads;

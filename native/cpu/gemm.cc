@@ -9,9 +9,9 @@ namespace uhop {
 
 // The loops of BLIS, with these changes. An operand that lies well for the kernel is read where it lies. The k loop is
 // inside the task that owns a tile of C, which therefore stays in the cache of one core. What several tasks need packed
-// is packed before them, for as many k blocks at once as the budget holds, so the threads meet twice per outer block and
-// not twice per k block. What one task alone needs that task packs, just before use, into a buffer that stays in its
-// cache: the tile's panels of B, one panel of A at a time.
+// is packed before them, for as many k blocks at once as the budget holds, so the threads meet twice per outer block
+// and not twice per k block. What one task alone needs that task packs, just before use, into a buffer that stays in
+// its cache: the tile's panels of B, one panel of A at a time.
 
 namespace {
 

@@ -15,8 +15,8 @@ void PlanarImage<T>::pack(std::size_t first, std::size_t count, std::size_t k0, 
 }
 
 template <class T>
-void PlanarImage<T>::pack_panel(std::size_t first, std::size_t count, std::size_t k0, std::size_t kc,
-                                std::size_t width, T* dst) const {
+void PlanarImage<T>::pack_panel(std::size_t first, std::size_t count, std::size_t k0, std::size_t kc, std::size_t width,
+                                T* dst) const {
   ImageRun runs[kMostLanes];
   int runCount = 0;
   std::size_t oh = first / call_.OW, ow = first % call_.OW;
@@ -45,8 +45,8 @@ void PlanarImage<T>::pack_panel(std::size_t first, std::size_t count, std::size_
 }
 
 template <class T>
-void InterleavedImage<T>::pack(std::size_t first, std::size_t count, std::size_t k0, std::size_t kc,
-                               std::size_t width, T* dst) const {
+void InterleavedImage<T>::pack(std::size_t first, std::size_t count, std::size_t k0, std::size_t kc, std::size_t width,
+                               T* dst) const {
   for (std::size_t r = 0; r < count; r += width, dst += width * kc) {
     pack_panel(first + r, std::min(width, count - r), k0, kc, width, dst);
   }
@@ -77,8 +77,7 @@ void InterleavedImage<T>::pack_panel(std::size_t first, std::size_t count, std::
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t index = first + i, ow = index % call_.OW, oh = index / call_.OW % call_.OH;
     pixels[i] = {x_ + index / call_.OW / call_.OH * call_.H * call_.W * call_.C,
-                 Offset(oh * call_.strideH) - Offset(call_.padTop),
-                 Offset(ow * call_.strideW) - Offset(call_.padLeft)};
+                 Offset(oh * call_.strideH) - Offset(call_.padTop), Offset(ow * call_.strideW) - Offset(call_.padLeft)};
   }
   const std::size_t channels = call_.C / call_.groups;
   const bool joined = call_.groups == 1 && call_.dilationW == 1;

@@ -7,7 +7,7 @@ namespace uhop {
 
 namespace {
 
-std::size_t extent_of(const std::vector<MatmulCall::Axis>& batch, std::size_t MatmulCall::Axis::* stride,
+std::size_t extent_of(const std::vector<MatmulCall::Axis>& batch, std::size_t MatmulCall::Axis::*stride,
                       std::size_t one) {
   std::size_t last = 0;
   for (const auto& axis : batch) {
@@ -28,7 +28,7 @@ bool is_one_product(const MatmulCall& call) {
 }
 
 /** Where item `index` of the batch begins. */
-std::size_t offset(const MatmulCall& call, std::size_t index, std::size_t MatmulCall::Axis::* stride) {
+std::size_t offset(const MatmulCall& call, std::size_t index, std::size_t MatmulCall::Axis::*stride) {
   std::size_t sum = 0;
   for (auto axis = call.batch.rbegin(); axis != call.batch.rend(); ++axis) {
     sum += index % axis->extent * ((*axis).*stride);

@@ -6,7 +6,8 @@
 
 namespace uhop {
 
-/** Where the data of one call lies. `w` and `bias` are null when the op has none, `prepacked` when w was not prepacked. */
+/** Where the data of one call lies. `w` and `bias` are null when the op has none, `prepacked` when w was not prepacked.
+ */
 template <class T>
 struct Operands {
   const T* x;

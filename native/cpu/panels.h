@@ -14,8 +14,8 @@ struct Strided {
 };
 
 /**
- * An operand of a GEMM. Element (i, k) is row i of A at k, or column i of B at k. The kernels want it in panels: `width`
- * rows of A (or columns of B), for each k the elements of the panel side by side.
+ * An operand of a GEMM. Element (i, k) is row i of A at k, or column i of B at k. The kernels want it in panels:
+ * `width` rows of A (or columns of B), for each k the elements of the panel side by side.
  */
 template <class T>
 class PanelSource {

@@ -54,7 +54,8 @@ Plan<T>::Plan(const GemmVariant<T>& v, const GemmProblem<T>& p, unsigned threads
   if (b == From::shared) depth = blocks(kPackedBytesB, cols.most_lanes(outerCols));
   if (a == From::shared) {
     if (b != From::shared) depth = std::min(p.K, 4 * v.KC);
-    outerRows = std::min(rows.count(), std::max<std::size_t>(kPackedBytesA / (std::max<std::size_t>(depth, 1) * sizeof(T)) / v.MR, 1));
+    outerRows = std::min(
+        rows.count(), std::max<std::size_t>(kPackedBytesA / (std::max<std::size_t>(depth, 1) * sizeof(T)) / v.MR, 1));
   }
   const std::size_t perTask = cols.most_lanes(parts(outerCols, colParts));
   deep = depth == p.K && perTask * p.K * sizeof(T) <= second_cache() / 2;

@@ -44,8 +44,7 @@ template <class T, class Run>
 void with_block(const GemmVariant<T>& v, const GemmProblem<T>& p, std::size_t from, T* sums, Run&& run) {
   const Cut cols = columns_of(v, p.N);
   const FromK<T> a(*p.a, from), b(*p.b, from, cols.lanes(0, cols.count()));
-  run(GemmProblem<T>{
-      .M = p.M, .N = p.N, .K = std::min(v.KC, p.K - from), .a = &a, .b = &b, .c = sums, .ldc = p.N});
+  run(GemmProblem<T>{.M = p.M, .N = p.N, .K = std::min(v.KC, p.K - from), .a = &a, .b = &b, .c = sums, .ldc = p.N});
 }
 
 /** C[i][j] = act(C[i][j] + sums of `blocks` blocks in their order + bias), C as it is only when `more`. */
@@ -79,7 +78,8 @@ template <class T>
 bool split_gemm(const GemmVariant<T>& v, const GemmProblem<T>& p, const Crew& crew, T* scratch) {
   const std::size_t most = blocks_at_once(p.K, v.KC, crew.threads);
   std::size_t own = 0;
-  with_block<T>(v, p, 0, nullptr, [&](const GemmProblem<T>& one) { own = round_up(gemm_scratch(v, one, 1), kMostLanes); });
+  with_block<T>(v, p, 0, nullptr,
+                [&](const GemmProblem<T>& one) { own = round_up(gemm_scratch(v, one, 1), kMostLanes); });
   T* const sums = scratch + crew.threads * own;
   for (std::size_t k = 0; k < p.K; k += most * v.KC) {
     const std::size_t blocks = std::min(most, parts(p.K - k, v.KC));

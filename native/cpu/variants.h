@@ -62,8 +62,8 @@ using AnyKernel =
     std::variant<GemmVariant<float>, GemmVariant<double>, GemmVariant<F16Bits>, GemmVariant<Bf16Bits>,
                  WidenKernel<F16Bits>, WidenKernel<Bf16Bits>, NarrowKernel<F16Bits>, NarrowKernel<Bf16Bits>,
                  DepthwiseKernel<float>, DepthwiseKernel<double>, HalfDepthwise<F16Bits>, HalfDepthwise<Bf16Bits>,
-                 WinogradVariant<float>, WinogradVariant<double>,
-                 ReluKernel<float>, ReluKernel<double>, ReluKernel<F16Bits>, ReluKernel<Bf16Bits>>;
+                 WinogradVariant<float>, WinogradVariant<double>, ReluKernel<float>, ReluKernel<double>,
+                 ReluKernel<F16Bits>, ReluKernel<Bf16Bits>>;
 
 /** One line of variants.inc that this build contains. */
 struct Variant {

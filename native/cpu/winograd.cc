@@ -136,8 +136,8 @@ class Task {
       const std::size_t item = tile / plan_.TW / plan_.TH;
       const std::size_t room = std::min(plan_.widthT - at % plan_.widthT, kMostFilters);
       const std::size_t n = call_.interleaved ? 1 : std::min({plan_.TW - tw, count_ - at, room});
-      runs_[runCount_++] = {Offset(item * image), Offset(item * result), Offset(th * v_.m), Offset(tw * v_.m),
-                            Offset(at), Offset(n)};
+      runs_[runCount_++] = {
+          Offset(item * image), Offset(item * result), Offset(th * v_.m), Offset(tw * v_.m), Offset(at), Offset(n)};
       at += n;
     }
   }
@@ -312,14 +312,13 @@ bool winograd2d(const WinogradVariant<T>& v, const ConvCall& call, const Operand
   T* const own = scratch.as<T>();
   if (ahead && !winograd_filters(v, call, data.w, team, own)) return false;
   return team.each(call.groups * plan.blocks * plan.splits, [&](std::size_t task, unsigned slot) {
-    Task<T>(v, call, data, plan, ahead ? own : filters, own + transformed + slot * plan.elements())
-        .run(task);
+    Task<T>(v, call, data, plan, ahead ? own : filters, own + transformed + slot * plan.elements()).run(task);
   });
 }
 
-#define UHOP_INSTANTIATE(T)                                                                                          \
-  template std::size_t winograd_filter_elements(const WinogradVariant<T>&, const ConvCall&);                          \
-  template bool winograd_filters(const WinogradVariant<T>&, const ConvCall&, const T*, const Crew&, T*);              \
+#define UHOP_INSTANTIATE(T)                                                                              \
+  template std::size_t winograd_filter_elements(const WinogradVariant<T>&, const ConvCall&);             \
+  template bool winograd_filters(const WinogradVariant<T>&, const ConvCall&, const T*, const Crew&, T*); \
   template bool winograd2d(const WinogradVariant<T>&, const ConvCall&, const Operands<T>&, const Crew&, const T*);
 UHOP_INSTANTIATE(float)
 UHOP_INSTANTIATE(double)

@@ -42,7 +42,8 @@ class Reference {
       const std::size_t pixel = call_.interleaved ? rest / call_.O : rest % pixels;
       result.push<T>(sum(item, o, pixel / call_.OW, pixel % call_.OW), bias_ == nullptr ? nullptr : bias_ + o,
                      call_.relu);
-      if (m > 0) result.scale.back() = tile_scale(item, o, pixel / call_.OW / m * m, pixel % call_.OW / m * m, m) + bias(o);
+      if (m > 0)
+        result.scale.back() = tile_scale(item, o, pixel / call_.OW / m * m, pixel % call_.OW / m * m, m) + bias(o);
     }
     return result;
   }

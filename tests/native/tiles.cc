@@ -102,9 +102,9 @@ class TileCheck {
 
  private:
   void fail(const TileCase& one, const std::string& what) {
-    report_.fail(text("%s m=%d n=%d kc=%zu %s%s%s%s bias %d: %s", one.few ? "few rows" : "tile", one.m, one.n, one.kc, name_of(one.kind),
-                      one.accumulate ? ", accumulates" : "", one.finish ? ", finishes" : "", one.relu ? ", relu" : "",
-                      one.bias, what.c_str()));
+    report_.fail(text("%s m=%d n=%d kc=%zu %s%s%s%s bias %d: %s", one.few ? "few rows" : "tile", one.m, one.n, one.kc,
+                      name_of(one.kind), one.accumulate ? ", accumulates" : "", one.finish ? ", finishes" : "",
+                      one.relu ? ", relu" : "", one.bias, what.c_str()));
   }
 
   const GemmVariant<T>& v_;

@@ -306,7 +306,9 @@ std::vector<WrongKernel> wrong_kernels() {
   for (const auto& [what, kernel] : kDepthwise) {
     all.push_back({what, [kernel = kernel](Report& report) { check(kernel, Effort::brief, report); }});
   }
-  const auto winograd = [](const WinogradVariant<float>& v, Effort effort, Report& report) { check(v, effort, report); };
+  const auto winograd = [](const WinogradVariant<float>& v, Effort effort, Report& report) {
+    check(v, effort, report);
+  };
   through("a Winograd with a wrong filter", "in conv2d", winograd, with_wrong_filters());
   through("a Winograd that drops the last channel", "in conv2d", winograd, with_wrong_products());
   through("a Winograd that leaves what is not finite", "in conv2d", winograd, without_repair());
