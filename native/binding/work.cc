@@ -137,46 +137,62 @@ Operands<T> with_prepacked(napi_env env, napi_value value, std::size_t need, Ope
 [[noreturn]] void refuse_variant() { throw BadArgument{"variant: does not compute this op"}; }
 
 /** 16-bit weights are left as they are: their panels would be twice as large. */
-template <class T>
-std::size_t prepacked_elements_of(const GemmVariant<T>& v, const MatmulCall& call) {
-  if constexpr (Half<T>) {
-    return 0;
-  } else {
-    return prepacked_elements(v, call);
-  }
+template <class Variant, class Call>
+std::size_t prepacked_of(const Variant& v, const Call& call) {
+  if constexpr (requires { prepacked_elements(v, call); }) return prepacked_elements(v, call);
+  return 0;
+}
+template <Half T, class Call>
+std::size_t prepacked_of(const GemmVariant<T>&, const Call&) {
+  return 0;
 }
 
-template <class T>
-Work bind_prepack(const GemmVariant<T>& v, napi_env env, const napi_value* at, Shape& shape) {
-  if constexpr (!Half<T>) {
-    if (Op(shape.number()) == kMatmul) {
-      const MatmulCall call = read_matmul(shape);
-      const std::size_t length = prepacked_elements(v, call);
-      if (length == 0) refuse_variant();
-      const T* const w = elements<T>(env, at[3], "x", call.needB());
-      T* const to = aligned(const_cast<T*>(elements<T>(env, at[6], "out", with_room<T>(length))));
-      return [&v, call, w, to, length](const Crew& crew) {
-        prefer_huge_pages(to, length * sizeof(T));
-        return prepack(v, call, w, crew, to);
-      };
-    }
+template <class T, class Variant, class Call>
+Work bind_prepack(const Variant& v, const Call& call, std::size_t need, napi_env env, const napi_value* at) {
+  const std::size_t length = prepacked_of(v, call);
+  if (length == 0) refuse_variant();
+  if constexpr (!Half<T> && requires(T * to) { prepack(v, call, to, Crew{}, to); }) {
+    const T* const w = elements<T>(env, at[3], "x", need);
+    T* const to = aligned(const_cast<T*>(elements<T>(env, at[6], "out", with_room<T>(length))));
+    return [&v, call, w, to, length](const Crew& crew) {
+      prefer_huge_pages(to, length * sizeof(T));
+      return prepack(v, call, w, crew, to);
+    };
   }
   refuse_variant();
 }
 
+template <class T, class Variant>
+Work bind_prepack(const Variant& v, napi_env env, const napi_value* at, Shape& shape) {
+  const Op of = Op(std::min<std::size_t>(shape.number(), kPrepack));
+  if (of == kMatmul) {
+    const MatmulCall call = read_matmul(shape);
+    return bind_prepack<T>(v, call, call.needB(), env, at);
+  }
+  if (of != kConv2d) refuse_variant();
+  const ConvCall call = read_conv(shape);
+  return bind_prepack<T>(v, call, call.needW(), env, at);
+}
+
+template <class T, class Variant>
+Operands<T> conv_operands(const Variant& v, const ConvCall& call, napi_env env, const napi_value* at) {
+  return with_prepacked<T>(env, at[7], prepacked_of(v, call),
+                           operands<T>(env, at, call.needX(), call.needW(), call.bias ? call.O : 0, call.needOut()));
+}
+
 template <class T>
 Work bind_gemm(const GemmVariant<T>& v, napi_env env, const napi_value* at, Shape& shape, Op op) {
-  if (op == kPrepack) return bind_prepack(v, env, at, shape);
+  if (op == kPrepack) return bind_prepack<T>(v, env, at, shape);
   if (op == kMatmul) {
     const MatmulCall call = read_matmul(shape);
     const std::size_t bias = call.bias == Bias::none ? 0 : call.bias == Bias::row ? call.N : 1;
-    const auto data = with_prepacked<T>(env, at[7], prepacked_elements_of(v, call),
+    const auto data = with_prepacked<T>(env, at[7], prepacked_of(v, call),
                                         operands<T>(env, at, call.needA(), call.needB(), bias, call.needOut()));
     return [&v, call, data](const Crew& crew) { return matmul(v, call, data, crew); };
   }
   if (op != kConv2d) refuse_variant();
   const ConvCall call = read_conv(shape);
-  const auto data = operands<T>(env, at, call.needX(), call.needW(), call.bias ? call.O : 0, call.needOut());
+  const auto data = conv_operands<T>(v, call, env, at);
   return [&v, call, data](const Crew& crew) { return conv2d(v, call, data, crew); };
 }
 
@@ -191,10 +207,11 @@ Work bind_depthwise(const Kernel& kernel, napi_env env, const napi_value* at, Sh
 
 template <class T>
 Work bind_winograd(const WinogradVariant<T>& v, napi_env env, const napi_value* at, Shape& shape, Op op) {
+  if (op == kPrepack) return bind_prepack<T>(v, env, at, shape);
   if (op != kConv2d) refuse_variant();
   const ConvCall call = read_conv(shape);
   if (!call.winograd()) refuse_variant();
-  const auto data = operands<T>(env, at, call.needX(), call.needW(), call.bias ? call.O : 0, call.needOut());
+  const auto data = conv_operands<T>(v, call, env, at);
   return [&v, call, data](const Crew& crew) { return winograd2d(v, call, data, crew); };
 }
 
@@ -263,16 +280,12 @@ const Variant& variant_of(napi_env env, napi_value value) {
 
 std::size_t weight_length(napi_env env, napi_value variant, napi_value numbers) {
   Shape shape(view_of(env, numbers, "shape"));
-  if (shape.number() != kMatmul) return 0;
-  const MatmulCall call = read_matmul(shape);
-  return std::visit(
-      [&]<class Kernel>(const Kernel& kernel) -> std::size_t {
-        if constexpr (requires { prepacked_elements_of(kernel, call); }) {
-          return with_room<float>(prepacked_elements_of(kernel, call));
-        }
-        return 0;
-      },
-      variant_of(env, variant).kernel);
+  const Op op = Op(std::min<std::size_t>(shape.number(), kPrepack));
+  const auto room = [&](const auto& call) {
+    const auto of = [&](const auto& kernel) { return with_room<float>(prepacked_of(kernel, call)); };
+    return std::visit(of, variant_of(env, variant).kernel);
+  };
+  return op == kMatmul ? room(read_matmul(shape)) : op == kConv2d ? room(read_conv(shape)) : 0;
 }
 
 BoundCall::BoundCall(napi_env env, const napi_value* at) {
@@ -281,7 +294,8 @@ BoundCall::BoundCall(napi_env env, const napi_value* at) {
   threads = std::clamp(index_of(env, at[1], "threads"), 1u, 512u);
   Shape shape(view_of(env, at[2], "shape"));
   const std::size_t op = shape.number();
-  if (op != kMatmul && !is_nothing(env, at[7])) throw BadArgument{"prepacked: this call has no use for it"};
+  if (op != kMatmul && op != kConv2d && !is_nothing(env, at[7]))
+    throw BadArgument{"prepacked: this call has no use for it"};
   work = std::visit(Binder{env, at, shape, Op(std::min<std::size_t>(op, kPrepack))}, variant.kernel);
 }
 

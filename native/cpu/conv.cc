@@ -2,6 +2,7 @@
 
 #include "gemm_batch.h"
 #include "images.h"
+#include "prepack.h"
 
 namespace uhop {
 
@@ -46,7 +47,7 @@ bool interleaved(const GemmVariant<T>& v, const ConvCall& call, const Operands<T
   const std::size_t taps = C * call.KH * call.KW, pixels = call.batch * call.OH * call.OW;
   return gemm_batch(v, call.groups, pixels, O, taps, crew, [&](std::size_t group, auto&& run) {
     const T* x = data.x + group * C;
-    const MatrixSource<T> weights({data.w + group * O, 1, call.O}, v.interleave);
+    const MatrixSource<T> weights({data.w + group * O, 1, call.O}, v.interleave, data.prepacked);
     const MatrixSource<T> matrix({x, call.C, 1}, v.interleave);
     const InterleavedImage<T> image(x, call, v.interleave);
     const PanelSource<T>* rows = &image;
@@ -72,6 +73,22 @@ bool conv2d(const GemmVariant<T>& v, const ConvCall& call, const Operands<T>& da
   return call.interleaved ? interleaved(v, call, data, crew) : planar(v, call, data, crew);
 }
 
+template <class T>
+std::size_t prepacked_elements(const GemmVariant<T>& v, const ConvCall& call) {
+  const bool packed = call.interleaved && call.groups == 1;
+  return packed ? prepacked_elements(v, call.O, call.C * call.KH * call.KW) : 0;
+}
+
+template <class T>
+bool prepack(const GemmVariant<T>& v, const ConvCall& call, const T* w, const Crew& crew, T* to) {
+  const MatrixSource<T> weights({w, 1, call.O}, v.interleave);
+  return prepack(v, weights, call.O, call.C * call.KH * call.KW, crew, to);
+}
+
+template std::size_t prepacked_elements(const GemmVariant<float>&, const ConvCall&);
+template std::size_t prepacked_elements(const GemmVariant<double>&, const ConvCall&);
+template bool prepack(const GemmVariant<float>&, const ConvCall&, const float*, const Crew&, float*);
+template bool prepack(const GemmVariant<double>&, const ConvCall&, const double*, const Crew&, double*);
 template bool conv2d(const GemmVariant<float>&, const ConvCall&, const Operands<float>&, const Crew&);
 template bool conv2d(const GemmVariant<double>&, const ConvCall&, const Operands<double>&, const Crew&);
 template bool conv2d(const GemmVariant<F16Bits>&, const ConvCall&, const Operands<F16Bits>&, const Crew&);

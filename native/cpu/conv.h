@@ -29,6 +29,14 @@ struct ConvCall {
 template <class T>
 bool conv2d(const GemmVariant<T>& v, const ConvCall& call, const Operands<T>& data, const Crew& crew);
 
+/** Elements of the weights of `conv2d` as `prepack` writes them; 0 where they are read as they lie. */
+template <class T>
+std::size_t prepacked_elements(const GemmVariant<T>& v, const ConvCall& call);
+
+/** False when cancelled. */
+template <class T>
+bool prepack(const GemmVariant<T>& v, const ConvCall& call, const T* w, const Crew& crew, T* to);
+
 /** Direct loops, one input channel per group. False when cancelled. Throws std::bad_alloc. */
 template <class T>
 bool depthwise2d(DepthwiseKernel<T> kernel, const ConvCall& call, const Operands<T>& data, const Crew& crew);

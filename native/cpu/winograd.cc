@@ -280,13 +280,13 @@ class Task {
 }  // namespace
 
 template <class T>
-std::size_t winograd_filter_elements(const WinogradVariant<T>& v, const ConvCall& call) {
+std::size_t prepacked_elements(const WinogradVariant<T>& v, const ConvCall& call) {
   const Extents<T> extents(v, call);
   return times(times(call.groups, extents.positions), extents.strideU);
 }
 
 template <class T>
-bool winograd_filters(const WinogradVariant<T>& v, const ConvCall& call, const T* w, const Crew& crew, T* to) {
+bool prepack(const WinogradVariant<T>& v, const ConvCall& call, const T* w, const Crew& crew, T* to) {
   const Extents<T> e(v, call);
   constexpr std::size_t unit = 48;  // a multiple of every panel's width and vector's length
   // Interleaved, the filters of one tap and channel lie side by side.
@@ -300,26 +300,26 @@ bool winograd_filters(const WinogradVariant<T>& v, const ConvCall& call, const T
 }
 
 template <class T>
-bool winograd2d(const WinogradVariant<T>& v, const ConvCall& call, const Operands<T>& data, const Crew& crew,
-                const T* filters) {
+bool winograd2d(const WinogradVariant<T>& v, const ConvCall& call, const Operands<T>& data, const Crew& crew) {
+  const T* const filters = data.prepacked;
   if (call.needOut() == 0) return true;
   const double macs = double(call.needOut()) * double(call.C / call.groups) * 9;
   const Crew team{unsigned(std::clamp(macs / kWorthOfThread, 1.0, double(crew.threads))), crew.cancel};
   const Plan<T> plan(v, call, team.threads, filters != nullptr);
   const bool ahead = filters == nullptr && !plan.fused;
-  const std::size_t transformed = ahead ? winograd_filter_elements(v, call) : 0;
+  const std::size_t transformed = ahead ? prepacked_elements(v, call) : 0;
   const Scratch scratch(times(plus(transformed, times(plan.elements(), team.threads)), sizeof(T)));
   T* const own = scratch.as<T>();
-  if (ahead && !winograd_filters(v, call, data.w, team, own)) return false;
+  if (ahead && !prepack(v, call, data.w, team, own)) return false;
   return team.each(call.groups * plan.blocks * plan.splits, [&](std::size_t task, unsigned slot) {
     Task<T>(v, call, data, plan, ahead ? own : filters, own + transformed + slot * plan.elements()).run(task);
   });
 }
 
-#define UHOP_INSTANTIATE(T)                                                                              \
-  template std::size_t winograd_filter_elements(const WinogradVariant<T>&, const ConvCall&);             \
-  template bool winograd_filters(const WinogradVariant<T>&, const ConvCall&, const T*, const Crew&, T*); \
-  template bool winograd2d(const WinogradVariant<T>&, const ConvCall&, const Operands<T>&, const Crew&, const T*);
+#define UHOP_INSTANTIATE(T)                                                                     \
+  template std::size_t prepacked_elements(const WinogradVariant<T>&, const ConvCall&);          \
+  template bool prepack(const WinogradVariant<T>&, const ConvCall&, const T*, const Crew&, T*); \
+  template bool winograd2d(const WinogradVariant<T>&, const ConvCall&, const Operands<T>&, const Crew&);
 UHOP_INSTANTIATE(float)
 UHOP_INSTANTIATE(double)
 

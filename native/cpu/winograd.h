@@ -5,14 +5,14 @@ namespace uhop {
 
 /** Elements of the transformed filters of a call. */
 template <class T>
-std::size_t winograd_filter_elements(const WinogradVariant<T>& v, const ConvCall& call);
+std::size_t prepacked_elements(const WinogradVariant<T>& v, const ConvCall& call);
 
 /** Transforms the filters of a call; where they lie depends on `v`, layout, C, O and groups. False when cancelled. */
 template <class T>
-bool winograd_filters(const WinogradVariant<T>& v, const ConvCall& call, const T* w, const Crew& crew, T* to);
+bool prepack(const WinogradVariant<T>& v, const ConvCall& call, const T* w, const Crew& crew, T* to);
 
 /**
- * F(m×m, 3×3) in blocks of tiles, over filters that were transformed before, or now where `filters` is null. A tile
+ * F(m×m, 3×3) in blocks of tiles, over filters that were prepacked, or are transformed now. A tile
  * with an output that is not finite is computed again by the direct sum: NaN, infinities and overflow are as there.
  *
  * An element is within γ·16·Σ_c max|d_c|·Σ|g_c| + γ·|bias| of the exact one for m = 2, where d_c are the 4×4 inputs
@@ -21,7 +21,6 @@ bool winograd_filters(const WinogradVariant<T>& v, const ConvCall& call, const T
  * every sum of |products| is below 2^24. False when cancelled. Throws std::bad_alloc.
  */
 template <class T>
-bool winograd2d(const WinogradVariant<T>& v, const ConvCall& call, const Operands<T>& data, const Crew& crew,
-                const T* filters = nullptr);
+bool winograd2d(const WinogradVariant<T>& v, const ConvCall& call, const Operands<T>& data, const Crew& crew);
 
 }  // namespace uhop

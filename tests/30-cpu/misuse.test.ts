@@ -85,7 +85,10 @@ const cases: readonly [string, unknown[]][] = [
   ['prepacked too short', [gemm, 1, product, four(), four(), undefined, four(), new Float32Array(3)]],
   ['prepacked where no weight is', [relu, 1, Float64Array.of(2, 4), four(), undefined, undefined, four(), four()]],
   ['prepacking into too little', [gemm, 1, Float64Array.of(4, ...product), four(), undefined, undefined, four()]],
-  ['prepacking by a kernel without panels', [relu, 1, Float64Array.of(4, 2, 4), four(), undefined, undefined, four()]],
+  [
+    'prepacking by a kernel without panels',
+    [relu, 1, Float64Array.of(4, 0, 2, 2, 2, 0, 0, 0, 0, 0), four(), undefined, undefined, four()],
+  ],
   [
     'an ordinary convolution on depthwise',
     [direct, 1, convWith(5, 3), four(), four(), undefined, new Float32Array(12).subarray(9)],
