@@ -26,21 +26,26 @@ const sanitizes = (): boolean =>
   spawnSync('c++', [...SANITIZERS.split(' '), '-x', 'c++', '-', '-o', '/dev/null'], { input: 'int main() {}' })
     .status === 0;
 
+/** Compiles in a third of the time; the bits are the same. */
+const QUICKLY = '-DUHOP_KERNEL_LEVEL=-O1';
+
 const tools = firstMissing('cmake', 'c++');
 const BUILDS: Readonly<Record<string, Build>> = {
-  here: { missing: tools, configure: [] },
+  here: { missing: tools, configure: [], args: ['--brief'] },
   sanitized: {
     missing: tools ?? (sanitizes() ? undefined : 'the compiler has no sanitizers'),
-    configure: [`-DCMAKE_CXX_FLAGS=${SANITIZERS}`],
+    configure: [QUICKLY, `-DCMAKE_CXX_FLAGS=${SANITIZERS}`],
     args: ['--brief'],
   },
   wide: {
     missing: tools ?? (process.arch === 'x64' ? undefined : 'not an x86-64 machine'),
-    configure: ['-DUHOP_WIDE=ON'],
+    configure: [QUICKLY, '-DUHOP_WIDE=ON'],
+    args: ['--brief'],
   },
   neon: {
     missing: firstMissing('cmake', 'aarch64-linux-gnu-g++', 'qemu-aarch64-static'),
     configure: [
+      QUICKLY,
       '-DCMAKE_SYSTEM_NAME=Linux',
       '-DCMAKE_SYSTEM_PROCESSOR=aarch64',
       '-DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++',
