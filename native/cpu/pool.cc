@@ -8,7 +8,7 @@ namespace uhop {
 
 namespace {
 
-constexpr int kIdleSpins = 1000;
+constexpr int kIdleSpins = 8000;
 constexpr unsigned kMostThreads = 512;
 
 // A thread that already counts as busy does not count again when its job calls `parallel`.
