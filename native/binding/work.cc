@@ -266,10 +266,6 @@ struct Binder {
   }
 };
 
-}  // namespace
-
-namespace {
-
 const Variant& variant_of(napi_env env, napi_value value) {
   const std::uint32_t index = index_of(env, value, "variant");
   if (index >= variants().size()) throw BadArgument{"variant: no such variant"};
@@ -294,8 +290,9 @@ BoundCall::BoundCall(napi_env env, const napi_value* at) {
   threads = std::clamp(index_of(env, at[1], "threads"), 1u, 512u);
   Shape shape(view_of(env, at[2], "shape"));
   const std::size_t op = shape.number();
-  if (op != kMatmul && op != kConv2d && !is_nothing(env, at[7]))
+  if (op != kMatmul && op != kConv2d && !is_nothing(env, at[7])) {
     throw BadArgument{"prepacked: this call has no use for it"};
+  }
   work = std::visit(Binder{env, at, shape, Op(std::min<std::size_t>(op, kPrepack))}, variant.kernel);
 }
 

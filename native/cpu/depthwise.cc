@@ -41,7 +41,7 @@ template <class T>
 bool depthwise2d(DepthwiseKernel<T> kernel, const ConvCall& call, const Operands<T>& data, const Crew& crew) {
   if (call.needOut() == 0) return true;
   const double macs = double(call.needOut()) * double(call.KH * call.KW);
-  const Crew team{unsigned(std::clamp(macs / kWorthOfThread, 1.0, double(crew.threads))), crew.cancel};
+  const Crew team = crew.part_for(macs, kWorthOfThread);
   const std::size_t items = call.batch * (call.interleaved ? 1 : call.O);
   const double rowMacs = macs / double(items) / double(call.OH);
   // A multiple of the four rows that the kernel computes at once.

@@ -215,7 +215,7 @@ void multiply_small(const GemmVariant<T>& v, const GemmProblem<T>& p, const Stri
   t.relu = p.relu;
   t.biasI = p.biasI;
   t.biasJ = p.biasJ;
-  const std::size_t more = v.NR % 3 == 0 ? v.NR / 3 : 0;
+  const std::size_t more = more_columns(v);
   for (std::size_t col = 0; col < p.N;) {
     const bool wide = p.N - col > v.NR && p.N - col <= v.NR + more;
     const std::size_t n = wide ? p.N - col : std::min(v.NR, p.N - col), step = wide ? rows_when_wide(v) : v.MR;

@@ -18,16 +18,13 @@ bool gemm_batch(const GemmVariant<T>& v, std::size_t count, std::size_t M, std::
                 const Crew& crew, With&& with) {
   // Below this many multiply-adds another thread costs more than it brings.
   constexpr double worthOfThread = 1 << 20;
-  const auto team = [&](double macs) {
-    return Crew{unsigned(std::clamp(macs / worthOfThread, 1.0, double(crew.threads))), crew.cancel};
-  };
   const auto elements = [&](unsigned threads) {
     std::size_t need = 0;
     with(0, [&](const GemmProblem<T>& p) { need = gemm_scratch(v, p, threads); });
     return need;
   };
   const double macs = double(M) * double(N) * double(K);
-  const Crew inside = team(macs);
+  const Crew inside = crew.part_for(macs, worthOfThread);
 
   if (count == 1 || (inside.threads > 1 && count < 4 * crew.threads)) {
     const Scratch scratch(times(elements(inside.threads), sizeof(Sum<T>)));
@@ -38,7 +35,7 @@ bool gemm_batch(const GemmVariant<T>& v, std::size_t count, std::size_t M, std::
     }
     return true;
   }
-  const Crew across = team(macs * double(count));
+  const Crew across = crew.part_for(macs * double(count), worthOfThread);
   const std::size_t each = round_up(elements(1), kMostLanes);
   const Scratch scratch(times(times(each, sizeof(Sum<T>)), across.threads));
   return across.each(count, [&](std::size_t i, unsigned slot) {

@@ -23,6 +23,9 @@ inline std::size_t times(std::size_t a, std::size_t b) {
   return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::size_t>::max() : product;
 }
 
+constexpr std::size_t parts(std::size_t n, std::size_t size) { return (n + size - 1) / size; }
+constexpr std::size_t round_up(std::size_t n, std::size_t to) { return parts(n, to) * to; }
+
 inline std::size_t plus(std::size_t a, std::size_t b) {
   std::size_t sum;
   return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::size_t>::max() : sum;

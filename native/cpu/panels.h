@@ -95,10 +95,15 @@ Cut rows_of(const GemmVariant<T>& v, std::size_t M) {
   return {M, v.MR};
 }
 
-/** Where a tile has three vectors of columns, the last one may have four, on fewer rows. */
+/** Columns that the last tile may have beyond NR: where a tile has three vectors of them, that one may have four. */
+template <class T>
+std::size_t more_columns(const GemmVariant<T>& v) {
+  return v.NR % 3 == 0 ? v.NR / 3 : 0;
+}
+
 template <class T>
 Cut columns_of(const GemmVariant<T>& v, std::size_t N) {
-  return {N, v.NR, v.NR % 3 == 0 ? v.NR / 3 : 0};
+  return {N, v.NR, more_columns(v)};
 }
 
 /** Rows of the tile that is four vectors wide instead of three. */

@@ -3,11 +3,9 @@
 
 #include "../probe/caches.h"
 #include "gemm.h"
+#include "operands.h"
 
 namespace uhop {
-
-constexpr std::size_t parts(std::size_t n, std::size_t size) { return (n + size - 1) / size; }
-constexpr std::size_t round_up(std::size_t n, std::size_t to) { return parts(n, to) * to; }
 
 /** How one problem is cut. Speed only: the sums are the same for every plan. */
 template <class T>

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
@@ -68,6 +69,11 @@ struct Crew {
   const std::atomic<bool>* cancel = nullptr;
 
   bool cancelled() const { return cancel != nullptr && cancel->load(std::memory_order_relaxed); }
+
+  /** As many of the threads as the work keeps busy, each with `worth` of it at least. */
+  Crew part_for(double work, double worth) const {
+    return {unsigned(std::clamp(work / worth, 1.0, double(threads))), cancel};
+  }
 
   /** f(index, slot) for every index < count; false when cancelled, with some indices left out. f must not throw. */
   template <class F>

@@ -15,8 +15,8 @@ std::size_t prepacked_elements(const GemmVariant<T>& v, std::size_t N, std::size
 template <class T>
 bool prepack(const GemmVariant<T>& v, const PanelSource<T>& b, std::size_t N, std::size_t K, const Crew& crew, T* to) {
   const Cut cols = columns_of(v, N);
-  const std::size_t lanes = cols.lanes(0, cols.count()), groups = (cols.count() + 3) / 4;
-  return crew.each(groups * ((K + v.KC - 1) / v.KC), [&](std::size_t task, unsigned) {
+  const std::size_t lanes = cols.lanes(0, cols.count()), groups = parts(cols.count(), 4);
+  return crew.each(groups * parts(K, v.KC), [&](std::size_t task, unsigned) {
     const std::size_t k = task / groups * v.KC, kc = std::min(v.KC, K - k), from = task % groups * 4;
     pack_panels(b, cols, {from, std::min(from + 4, cols.count())}, k, kc, to + lanes * k + cols.start(from) * kc);
   });

@@ -47,6 +47,14 @@ void with_block(const GemmVariant<T>& v, const GemmProblem<T>& p, std::size_t fr
   run(GemmProblem<T>{.M = p.M, .N = p.N, .K = std::min(v.KC, p.K - from), .a = &a, .b = &b, .c = sums, .ldc = p.N});
 }
 
+/** What one thread needs for a block; the first is the deepest. */
+template <class T>
+std::size_t scratch_of_one(const GemmVariant<T>& v, const GemmProblem<T>& p) {
+  std::size_t elements = 0;
+  with_block<T>(v, p, 0, nullptr, [&](const GemmProblem<T>& one) { elements = gemm_scratch(v, one, 1); });
+  return round_up(elements, kMostLanes);
+}
+
 /** C[i][j] = act(C[i][j] + sums of `blocks` blocks in their order + bias), C as it is only when `more`. */
 template <class T>
 void add_blocks(const GemmProblem<T>& p, const T* sums, std::size_t blocks, bool more, bool finish) {
@@ -69,17 +77,13 @@ void add_blocks(const GemmProblem<T>& p, const T* sums, std::size_t blocks, bool
 
 template <class T>
 std::size_t split_scratch(const GemmVariant<T>& v, const GemmProblem<T>& p, unsigned threads) {
-  std::size_t own = 0;
-  with_block<T>(v, p, 0, nullptr, [&](const GemmProblem<T>& one) { own = gemm_scratch(v, one, 1); });
-  return blocks_at_once(p.K, v.KC, threads) * p.M * p.N + threads * round_up(own, kMostLanes) + kMostLanes;
+  return blocks_at_once(p.K, v.KC, threads) * p.M * p.N + threads * scratch_of_one(v, p);
 }
 
 template <class T>
 bool split_gemm(const GemmVariant<T>& v, const GemmProblem<T>& p, const Crew& crew, T* scratch) {
   const std::size_t most = blocks_at_once(p.K, v.KC, crew.threads);
-  std::size_t own = 0;
-  with_block<T>(v, p, 0, nullptr,
-                [&](const GemmProblem<T>& one) { own = round_up(gemm_scratch(v, one, 1), kMostLanes); });
+  const std::size_t own = scratch_of_one(v, p);
   T* const sums = scratch + crew.threads * own;
   for (std::size_t k = 0; k < p.K; k += most * v.KC) {
     const std::size_t blocks = std::min(most, parts(p.K - k, v.KC));

@@ -17,9 +17,6 @@ constexpr std::size_t kMostFilters = 64;  // of one output transform
 constexpr std::size_t kPad = 16;
 constexpr double kWorthOfThread = 1 << 20;
 
-constexpr std::size_t parts(std::size_t n, std::size_t size) { return (n + size - 1) / size; }
-constexpr std::size_t round_up(std::size_t n, std::size_t to) { return parts(n, to) * to; }
-
 /** Elements from one position to the next. */
 std::size_t padded(std::size_t elements) { return plus(round_up(elements, kPad), kPad); }
 
@@ -304,7 +301,7 @@ bool winograd2d(const WinogradVariant<T>& v, const ConvCall& call, const Operand
   const T* const filters = data.prepacked;
   if (call.needOut() == 0) return true;
   const double macs = double(call.needOut()) * double(call.C / call.groups) * 9;
-  const Crew team{unsigned(std::clamp(macs / kWorthOfThread, 1.0, double(crew.threads))), crew.cancel};
+  const Crew team = crew.part_for(macs, kWorthOfThread);
   const Plan<T> plan(v, call, team.threads, filters != nullptr);
   const bool ahead = filters == nullptr && !plan.fused;
   const std::size_t transformed = ahead ? prepacked_elements(v, call) : 0;
