@@ -1,7 +1,7 @@
 /**
  * Contenders measured turn by turn, A B A B …, so that a busy machine slows them alike, each round beginning with
  * another one. After a turn of several threads there is a pause, in which they stop spinning for more work and leave
- * the processors; before a turn come some calls that are not timed, in which caches, clock and sleeping threads come
+ * the processors (one thread that still spins takes a processor from whoever comes next); before a turn come some calls that are not timed, in which caches, clock and sleeping threads come
  * back.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -38,7 +38,7 @@ export async function interleave(contenders: readonly Contender[], pace: Pace): 
     for (const at of taking.keys()) {
       const one = taking[(at + round) % taking.length]!;
       if (round >= one.rounds) continue;
-      if (before && before.threads > 1) await sleep(pace.pause * 1e3);
+      if (before && before.threads > 1) await leave(before, pace);
       one.seconds.push(await one.contender.turn(pace));
       before = one.contender;
     }
@@ -47,8 +47,12 @@ export async function interleave(contenders: readonly Contender[], pace: Pace): 
 }
 
 /** Turns that do not count: one call, and where that was short so many that the next turns are long enough. */
-async function calibrate(contender: Contender, { pause, warm, timed }: Pace): Promise<number> {
+async function calibrate(contender: Contender, pace: Pace): Promise<number> {
   const seconds = await contender.turn({ warm: 0, timed: 1e-6 });
-  await sleep(pause * 1e3);
-  return seconds > LONG_SECONDS ? seconds : contender.turn({ warm, timed });
+  await leave(contender, pace);
+  return seconds > LONG_SECONDS ? seconds : contender.turn(pace);
+}
+
+function leave({ lingers = 0 }: Contender, { pause }: Pace): Promise<void> {
+  return sleep(1e3 * Math.max(pause, lingers));
 }

@@ -19,6 +19,8 @@ export interface Contender {
   /** The path, kernel or implementation that runs. */
   readonly note: string;
   readonly threads: number;
+  /** Seconds that its threads spin for more work after a turn, where that is longer than the usual pause. */
+  readonly lingers?: number;
   /** Computes once and gives every stride-th number of the result; null where nothing of the case is computed. */
   sample(stride: number): Promise<ArrayLike<number> | null>;
   /** Calls without the clock, then calls with it: seconds of one. */

@@ -41,20 +41,21 @@ export interface PeerCase {
   readonly name: string;
   readonly role: Role;
   readonly threads: number;
+  readonly lingers?: number;
   /** The line that sets the case up. */
   readonly line: string;
 }
 
 /** A process holds one case: the contender that entered last. */
 export async function enter(peer: PeerProcess, one: PeerCase): Promise<Contender | string> {
-  const { name, role, threads, line } = one;
+  const { line, ...about } = one;
   const [, verdict, words = 'no answer'] = /^(\w+) ?(.*)$/.exec(await peer.ask(line)) ?? [];
   if (verdict !== 'ok') return words;
   let last: number | undefined;
   const run = async (seconds: number): Promise<number> => {
     const repeats = last === undefined ? 1 : Math.max(1, Math.ceil(seconds / last));
     const took = Number(await peer.ask(`run ${repeats}`));
-    if (!(took > 0)) throw new Error(`${name}: ${line}: took ${took} seconds`);
+    if (!(took > 0)) throw new Error(`${about.name}: ${line}: took ${took} seconds`);
     last = took / repeats;
     return last;
   };
@@ -67,5 +68,5 @@ export async function enter(peer: PeerProcess, one: PeerCase): Promise<Contender
     const numbers = (await peer.ask(`result ${stride}`)).trim();
     return numbers === '' ? null : Float32Array.from(numbers.split(' '), Number);
   };
-  return { name, role, threads, note: words, sample, turn, close: async () => {} };
+  return { ...about, note: words, sample, turn, close: async () => {} };
 }

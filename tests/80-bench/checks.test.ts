@@ -53,6 +53,24 @@ describe('turns', () => {
     expect(times.map(({ seconds }) => seconds.length)).toEqual([5, 5, 5]);
   });
 
+  it('wait until the threads of the one before have stopped spinning', async () => {
+    const over = new Map<string, number>();
+    const waits: number[] = [];
+    const one = (name: string, before: string, more: object) => {
+      const turn = async (): Promise<number> => {
+        if (over.has(before)) waits.push(performance.now() - over.get(before)!);
+        over.clear();
+        over.set(name, performance.now());
+        return 0.001;
+      };
+      return contender(name, 0.001, { turn, ...more });
+    };
+    await measuring.interleave([one('spins', 'quiet', { threads: 2, lingers: 0.03 }), one('quiet', 'spins', {})], pace);
+    expect(waits.length).toBeGreaterThan(0);
+    // A timer may fire a millisecond early by the other clock.
+    expect(Math.max(...waits)).toBeGreaterThan(28);
+  });
+
   it('of a floor with long calls are few', async () => {
     const floor = contender('floor', 0.5, { role: 'floor' });
     const [ours, slow] = await measuring.interleave([contender('ours', 0.1), floor], pace);
